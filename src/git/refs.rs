@@ -1,0 +1,193 @@
+//! Refs of ours, and the reading of all others. Our own never run a hook,
+//! never write a reflog, and go through git where gix cannot (reftable).
+
+use std::fs::File;
+use std::path::Path;
+
+use gix::ObjectId;
+use gix::bstr::{BStr, BString, ByteSlice};
+use gix::refs::Target;
+use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
+
+use crate::error::{Context, Result, bail};
+use crate::git::Repo;
+
+/// How a repository stores its refs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Backend {
+    Files,
+    /// gix opens a reftable repository and then writes loose refs that git never sees.
+    Reftable,
+}
+
+impl Backend {
+    pub(super) fn of(config: &gix::config::Snapshot<'_>) -> Self {
+        match config.string("extensions.refStorage") {
+            Some(name) if name != "files" => Backend::Reftable,
+            _ => Backend::Files,
+        }
+    }
+
+    pub(super) fn is_files(self) -> bool {
+        self == Backend::Files
+    }
+}
+
+impl Repo {
+    /// What the ref called `name` (in full) points at; symbolic refs are followed.
+    ///
+    /// # Errors
+    /// When it exists and cannot be read.
+    pub fn find_ref(&self, name: &BStr) -> Result<Option<ObjectId>> {
+        if !self.backend().is_files() {
+            let argument = name.to_os_str().context("a ref name must be UTF-8")?;
+            let line = self
+                .git([
+                    "rev-parse".as_ref(),
+                    "--verify".as_ref(),
+                    "-q".as_ref(),
+                    argument,
+                ])
+                .answer()?;
+            return line.map(|line| hex(&line)).transpose();
+        }
+        let found = self
+            .gix()
+            .try_find_reference(name)
+            .with_context(|| format!("cannot read the ref '{name}'"))?;
+        let Some(mut found) = found else {
+            return Ok(None);
+        };
+        match found.target() {
+            gix::refs::TargetRef::Object(id) => Ok(Some(id.to_owned())),
+            gix::refs::TargetRef::Symbolic(_) => Ok(found.follow_to_object().ok().map(Into::into)),
+        }
+    }
+
+    /// All refs below `prefix` (which ends with a slash), by name.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<(BString, ObjectId)>> {
+        let mut found = Vec::new();
+        if self.backend().is_files() {
+            let all = self.gix().references()?;
+            for reference in all.prefixed(prefix)? {
+                let reference = match reference {
+                    Ok(reference) => reference,
+                    // Deleted while we were listing.
+                    Err(_) => continue,
+                };
+                if let gix::refs::TargetRef::Object(id) = reference.target() {
+                    found.push((reference.name().as_bstr().to_owned(), id.to_owned()));
+                }
+            }
+        } else {
+            let listed = self
+                .git(["for-each-ref", "--format=%(objectname) %(refname)", prefix])
+                .stdout()?;
+            for line in listed.lines() {
+                if let Some((id, name)) = line.split_once_str(" ") {
+                    found.push((name.into(), hex(id)?));
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// Makes the ref `name`, which must not exist. With `synced` it is durable
+    /// when this returns.
+    ///
+    /// # Errors
+    /// When it exists or cannot be written.
+    pub fn create_ref(&self, name: &str, target: ObjectId, synced: bool) -> Result<()> {
+        if !self.backend().is_files() {
+            return self.update_by_git(format!("create {name}\0{target}\0"));
+        }
+        if self.find_ref(name.into())?.is_some() {
+            // gix lets an equal value pass, and does not see a packed conflict.
+            bail!("the ref '{name}' exists already");
+        }
+        self.edit_ref(
+            name,
+            Change::Update {
+                log: no_log(),
+                expected: PreviousValue::MustNotExist,
+                new: Target::Object(target),
+            },
+        )?;
+        if synced {
+            let file = self.common_dir().join(name);
+            File::open(&file)
+                .and_then(|f| f.sync_all())
+                .with_context(|| format!("cannot sync the ref '{name}'"))?;
+            sync_folder(file.parent().unwrap_or(self.common_dir()))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the ref `name` if it still points at `expected`.
+    ///
+    /// # Errors
+    /// When it points elsewhere or cannot be deleted.
+    pub fn delete_ref(&self, name: &str, expected: ObjectId) -> Result<()> {
+        if !self.backend().is_files() {
+            return self.update_by_git(format!("delete {name}\0{expected}\0"));
+        }
+        self.edit_ref(
+            name,
+            Change::Delete {
+                expected: PreviousValue::MustExistAndMatch(Target::Object(expected)),
+                log: RefLog::AndReference,
+            },
+        )
+    }
+
+    fn edit_ref(&self, name: &str, change: Change) -> Result<()> {
+        let edit = RefEdit {
+            change,
+            name: name
+                .try_into()
+                .with_context(|| format!("'{name}' is no valid ref name"))?,
+            deref: false,
+        };
+        let mut silent = self.gix().clone();
+        // core.logAllRefUpdates=always must not give our refs a reflog.
+        silent.refs.write_reflog = gix::refs::store::WriteReflog::Disable;
+        silent
+            .edit_references_as(Some(edit), None)
+            .with_context(|| format!("cannot update the ref '{name}'"))?;
+        Ok(())
+    }
+
+    fn update_by_git(&self, commands: String) -> Result<()> {
+        self.git_unhooked(["update-ref", "--stdin", "-z", "--no-deref"])
+            .input(commands)
+            .stdout()?;
+        Ok(())
+    }
+}
+
+fn no_log() -> LogChange {
+    LogChange {
+        mode: RefLog::AndReference,
+        force_create_reflog: false,
+        message: BString::default(),
+    }
+}
+
+fn hex(line: &[u8]) -> Result<ObjectId> {
+    ObjectId::from_hex(line.trim_ascii())
+        .with_context(|| format!("git printed no object id but '{}'", line.as_bstr()))
+}
+
+/// Makes a new name in `folder` durable.
+///
+/// # Errors
+/// When the folder cannot be synced.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder)
+        .and_then(|f| f.sync_all())
+        .with_context(|| format!("cannot sync '{}'", folder.display()))
+}

@@ -1,0 +1,20 @@
+//! Four git extensions that give an AI coding agent what it needs to work
+//! safely in a real repository. The map, in reading order:
+//!
+//! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
+//! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
+//! - [`snapshot`]: the state of a working tree: scan, blobs, tree, and restoring it.
+//! - [`git`]: the only door to git, gix and the command line behind one face.
+//! - [`state`]: our own private files and locks.
+//! - [`cli`], [`ui`], [`error`]: arguments to exit code; streams, colour, questions; what, why, hint.
+//!
+//! Each module knows only those below it.
+
+pub mod checkpoint;
+pub mod cli;
+pub mod error;
+pub mod git;
+pub mod lane;
+pub mod snapshot;
+pub mod state;
+pub mod ui;
