@@ -1,0 +1,11 @@
+//! The one integration-test binary: every behaviour through the real programs,
+//! as git runs them. `common.rs` is the hermetic repository; one file per theme.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may panic, and starts programs and writes files as a user does"
+)]
+
+mod common;
+mod harness;
+mod tty;
