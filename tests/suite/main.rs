@@ -6,6 +6,7 @@
     reason = "a test may panic, and starts programs and writes files as a user does"
 )]
 
+mod architecture;
 mod common;
 mod harness;
 mod tty;
