@@ -67,9 +67,33 @@ pub struct Written {
     /// New objects, and old ones that only we may be using.
     pub objects: Vec<ObjectId>,
     pack: Option<Pack>,
+    folder: PathBuf,
+    hash: Option<gix::hash::Kind>,
 }
 
 impl Written {
+    /// Whether every object is on disk now: asked with fresh eyes, since an open
+    /// handle still reads from packs that are gone.
+    pub fn all_there(&self) -> bool {
+        let absent: Vec<ObjectId> = self
+            .objects
+            .iter()
+            .copied()
+            .filter(|id| !loose_path(&self.folder, *id).exists())
+            .collect();
+        if absent.is_empty() {
+            return true;
+        }
+        let hash = self.hash.unwrap_or(gix::hash::Kind::Sha1);
+        gix::odb::at_opts(self.folder.clone(), hash, Vec::new(), Default::default()).is_ok_and(
+            |store| {
+                absent
+                    .iter()
+                    .all(|id| gix::objs::Exists::exists(&store, id))
+            },
+        )
+    }
+
     /// Whether a running gc cannot have taken the objects.
     pub fn is_kept(&self) -> bool {
         self.pack.is_some()
@@ -208,12 +232,13 @@ impl Sink {
         Ok(Written {
             objects: state.written,
             pack,
+            folder: self.objects,
+            hash: Some(self.hash),
         })
     }
 
     fn loose_path(&self, id: ObjectId) -> PathBuf {
-        let hex = id.to_hex().to_string();
-        self.objects.join(&hex[..2]).join(&hex[2..])
+        loose_path(&self.objects, id)
     }
 
     fn write_loose(&self, id: ObjectId, kind: Kind, bytes: &[u8], synced: bool) -> Result<()> {
@@ -289,6 +314,11 @@ pub fn put_stream(sink: &Sink, mut file: File, size: u64) -> Result<ObjectId> {
         sink.state().written.push(id);
     }
     Ok(id)
+}
+
+fn loose_path(objects: &Path, id: ObjectId) -> PathBuf {
+    let hex = id.to_hex().to_string();
+    objects.join(&hex[..2]).join(&hex[2..])
 }
 
 fn temporary(objects: &Path) -> io::Result<NamedTempFile> {
