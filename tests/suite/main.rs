@@ -7,6 +7,11 @@
 )]
 
 mod architecture;
+mod checkpoint_differs;
+mod checkpoint_matrix;
+mod checkpoint_save;
+mod checkpoint_where;
 mod common;
 mod harness;
+mod lesson;
 mod tty;
