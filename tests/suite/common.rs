@@ -21,6 +21,8 @@ use std::{fs, io::Write};
 pub(crate) use checkpoint::{paths, texts};
 pub(crate) use outcome::Outcome;
 use scene::Scene;
+pub(crate) use scene::bin_dir;
+pub(crate) use tree::Disk;
 
 /// A folder in a repository of its own, from which commands are run. Cheap to
 /// clone: `in_dir` and `env` give another view of the same repository.

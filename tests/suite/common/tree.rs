@@ -79,6 +79,15 @@ impl Repo {
         ]))
     }
 
+    /// The fingerprint without the index file's own inode and time, which a copy does not have.
+    #[track_caller]
+    pub(crate) fn movable_fingerprint(&self) -> Fingerprint {
+        let mut user = self.fingerprint();
+        let bytes = fs::read(self.git_dir().join("index")).unwrap_or_default();
+        user.0.insert("index", escape(&bytes));
+        user
+    }
+
     /// Asserts that `git fsck` has nothing to say: every object that a ref names is there and sound.
     #[track_caller]
     pub(crate) fn fsck(&self) {
