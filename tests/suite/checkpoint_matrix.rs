@@ -379,15 +379,6 @@ states! {
         r.write(".gitattributes", "*.bin -text\n");
         r.write("x.bin", "1\r\n");
     };
-    identification: |r| {
-        r.write(".gitattributes", "id ident\n");
-        r.write("id", "$Id$\n");
-        r.commit_all("ident");
-        r.remove("id");
-        r.git("checkout -q id").ok();
-        assert_ne!(r.read("id"), "$Id$\n");
-        r.append("id", "more\n");
-    };
     identification_not_expanded: |r| {
         r.write(".gitattributes", "id ident\n");
         r.write("id", "$Id$\n");
@@ -414,13 +405,6 @@ states! {
     a_filter_nobody_defined: |r| {
         r.write(".gitattributes", "*.r filter=undefined\n");
         r.write("x.r", "abc\n");
-    };
-    utf16: |r| {
-        r.write(".gitattributes", "*.u text working-tree-encoding=UTF-16LE eol=lf\n");
-        r.write("x.u", b"a\0\n\0");
-        r.commit_all("encoded");
-        r.write("x.u", b"a\0b\0\n\0");
-        r.write("y.u", b"\xe9\0\n\0");
     };
     line_ends_checked_strictly: |r| {
         r.git("config core.safecrlf true").ok();

@@ -98,7 +98,8 @@ impl Repo {
         // An unborn branch and a repository without refs are no damage.
         let damage: Vec<&str> = said
             .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with("notice: "))
+            .filter(|line| !line.is_empty())
+            .filter(|line| !line.starts_with("notice: ") && !line.starts_with("hint: "))
             .collect();
         assert!(damage.is_empty(), "git fsck says: {damage:#?}");
     }
