@@ -1,5 +1,7 @@
 //! Takes a snapshot: scan → blobs → tree, once, without turning back.
 
+use std::path::Path;
+
 use gix::ObjectId;
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -107,6 +109,7 @@ fn take_once(
     head: Head,
     mut index: Index,
 ) -> Result<Snapshot> {
+    refuse_home(repo, root)?;
     index.expand_present_folders(repo, root)?;
     refuse_too_many(repo, index.state().entries().len())?;
     let clock = match request.writing {
@@ -294,6 +297,24 @@ fn add_asked(
             );
         }
     }
+}
+
+/// A home folder or a whole disk under git: reading all of it is hardly meant.
+/// Who has set a limit has thought about it.
+fn refuse_home(repo: &Repo, root: &Root) -> Result<()> {
+    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+    let is_home = home.as_deref() == Some(root.path());
+    if (is_home || root.path() == Path::new("/")) && repo.config("checkpoint.maxFiles").is_none() {
+        return Err(hinted(
+            format!(
+                "refusing to take a checkpoint of all of '{}'",
+                root.path().display()
+            ),
+            "if all of it is meant, say up to how many files: \
+             'git config checkpoint.maxFiles <number>'",
+        ));
+    }
+    Ok(())
 }
 
 fn refuse_too_many(repo: &Repo, files: usize) -> Result<()> {
