@@ -7,6 +7,7 @@
 )]
 
 mod architecture;
+mod artifacts;
 mod checkpoint_crash;
 mod checkpoint_differs;
 mod checkpoint_list;
