@@ -27,6 +27,9 @@ use std::env;
 use measure::pairs;
 use place::Place;
 
+/// Something to time, or to do before that.
+type Act<'a> = &'a dyn Fn();
+
 /// A part of the table and what it is called on the command line.
 const SIZES: &[(&str, usize, usize)] = &[
     ("1k", 1_000, 41),
@@ -78,7 +81,7 @@ fn against_git(size: &str, rounds: usize, place: &Place) {
     let large = size != "1k";
     let as_it_is = || {};
     let edit = || place.edit_some();
-    let states: [(&str, &dyn Fn(), Option<f64>, f64); 3] = [
+    let states: [(&str, Act<'_>, Option<f64>, f64); 3] = [
         (
             "clean",
             &as_it_is,
@@ -100,7 +103,7 @@ fn against_git(size: &str, rounds: usize, place: &Place) {
         let bars = state != "edited";
         let status = bars.then_some(if large { 1.0 } else { 1.3 });
         let floor = (bars && size == "100k").then_some(floor);
-        let others: [(&str, Option<f64>, &dyn Fn()); 4] = [
+        let others: [(&str, Option<f64>, Act<'_>); 4] = [
             ("five commands", five, &|| place.five_commands()),
             ("status", status, &|| place.git(&["status", "--porcelain"])),
             ("stash create", None, &|| place.git(&["stash", "create"])),
@@ -142,7 +145,7 @@ fn after_many(without: &Place, with: &Place) {
         with.grow_origin();
     };
     for state in ["2k checkp.", "after git gc"] {
-        let commands: [(&[&str], &dyn Fn()); 3] = [
+        let commands: [(&[&str], Act<'_>); 3] = [
             (&["fetch", "-q"], &fetch),
             (&["log", "-1"], &|| {}),
             (&["status", "--porcelain"], &|| {}),
