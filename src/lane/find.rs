@@ -35,21 +35,24 @@ impl Checkpoint {
     /// # Errors
     /// When its commit is missing or none of ours.
     pub fn read(repo: &Repo, name: &str, commit: ObjectId) -> Result<Self> {
+        Self::read_record(repo, name, commit)?.with_context(|| format!("'{name}' is no checkpoint"))
+    }
+
+    /// The same; the inner error says why the commit, which is there, is none of ours.
+    fn read_record(repo: &Repo, name: &str, commit: ObjectId) -> Result<Result<Self>> {
         let shown = name.strip_prefix(CHECKPOINTS).unwrap_or(name);
         let bytes = repo
             .object(commit, ObjectKind::Commit)
             .with_context(|| format!("cannot read checkpoint {shown}"))?;
         let parsed = CommitRef::from_bytes(&bytes, repo.gix().object_hash())
             .with_context(|| format!("cannot read checkpoint {shown}"))?;
-        let record =
-            Record::parse(parsed.message).with_context(|| format!("'{name}' is no checkpoint"))?;
-        Ok(Checkpoint {
+        Ok(Record::parse(parsed.message).map(|record| Checkpoint {
             name: name.to_owned(),
             commit,
             tree: parsed.tree(),
             time: parsed.author().map_or(0, |author| author.seconds()),
             record,
-        })
+        }))
     }
 
     /// Its number, as it is shown: at least three digits.
@@ -93,7 +96,8 @@ pub fn newest(repo: &Repo, lane: &Lane, count: usize) -> Result<Vec<Checkpoint>>
     Ok(found)
 }
 
-/// All checkpoints of `lane` from number `first` on, ascending.
+/// All checkpoints of `lane` from number `first` on, ascending. A ref that somebody
+/// else put among ours is passed over.
 ///
 /// # Errors
 /// When one cannot be read.
@@ -101,8 +105,12 @@ pub fn from_number(repo: &Repo, lane: &str, first: u32) -> Result<Vec<Checkpoint
     identity::numbers(repo, lane)?
         .into_iter()
         .filter(|(number, _)| *number >= first)
-        .map(|(number, commit)| {
-            Checkpoint::read(repo, &identity::checkpoint_ref(lane, number), commit)
+        .filter_map(|(number, commit)| {
+            let name = identity::checkpoint_ref(lane, number);
+            match Checkpoint::read_record(repo, &name, commit) {
+                Ok(ours) => ours.ok().map(Ok),
+                Err(unreadable) => Some(Err(unreadable)),
+            }
         })
         .collect()
 }
