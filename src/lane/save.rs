@@ -57,6 +57,7 @@ pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<
     if request.only_if_changed
         && let Some(newest) = &turn.newest
         && newest.tree == snapshot.tree
+        && newest.record.raw == snapshot.raw
         && newest.record.worktree == turn.lane.worktree
         && request
             .call

@@ -106,11 +106,13 @@ fn is_plain(entry: &Entry) -> bool {
         && !entry.flags.contains(Flags::INTENT_TO_ADD)
 }
 
-fn key(entry: &Entry, index: &gix::index::State) -> u64 {
+/// What stands for one version of one file in the list of the proven.
+pub(super) fn key(entry: &Entry, index: &gix::index::State) -> u64 {
     let mut hasher = DefaultHasher::new();
     entry.path(index).as_bytes().hash(&mut hasher);
     entry.id.as_slice().hash(&mut hasher);
-    entry.stat.size.hash(&mut hasher);
+    // One file version: another with the same size may have its line ends elsewhere.
+    entry.stat.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -2,6 +2,7 @@
 //! paths may differ from it, which are new, which are gone. Nothing is read
 //! here but names and stat data.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -69,6 +70,8 @@ pub struct Walk<'w> {
     pub trust: Trust,
     /// `core.ignoreCase`.
     pub ignore_case: bool,
+    /// Blobs that 'git replace' shows as others: a checkout may have written those.
+    pub replaced: HashSet<ObjectId>,
     /// Git folders that lie in the worktree under another name than `.git`.
     pub own_folders: Vec<BString>,
 }
@@ -305,6 +308,7 @@ impl Walk<'_> {
             && entry.flags.stage_raw() == 0
             && !entry.flags.contains(Flags::INTENT_TO_ADD)
             && stat.matches(&entry.stat)
+            && !self.replaced.contains(&entry.id)
             && !stat_is_racy(&stat, self.index_written);
         if !unchanged {
             local.candidates.push(Candidate {

@@ -106,7 +106,7 @@ impl Sink {
     /// A sink into the object store of `repo`.
     pub fn new(repo: &Repo, writing: Writing) -> Self {
         Sink {
-            objects: repo.gix().objects.store_ref().path().to_owned(),
+            objects: repo.objects_dir(),
             hash: repo.gix().object_hash(),
             writing,
             kept: HashSet::new(),

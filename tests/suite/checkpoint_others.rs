@@ -219,7 +219,7 @@ fn a_surprising_number_of_deletions_can_be_confirmed() {
     for (answer, code) in [("n", 1), ("y", 0)] {
         let mut terminal = repo.on_terminal(&["checkpoint", "undo", "-y"]);
         terminal.shows("60");
-        terminal.shows("[y/n]");
+        terminal.shows("[y/N]");
         terminal.press(answer);
         assert_eq!(terminal.ends().0, code);
         assert_eq!(repo.exists("many"), code == 1);
