@@ -72,7 +72,7 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
     let restores = matches!(arguments.command, Some(Command::Undo(_) | Command::Redo(_)));
     if !restores && let Some(journal) = Journal::load(&repo)? {
         ui.warn(format_args!(
-            "a restore of {} was cut short: 'git checkpoint undo' finishes it, 'redo' takes it back",
+            "unfinished: a restore of {} was cut short; 'git checkpoint undo' finishes it, 'redo' takes it back",
             journal.target
         ));
     }

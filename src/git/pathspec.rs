@@ -30,6 +30,15 @@ impl<'r> Scope<'r> {
             return Ok(Scope::All);
         }
         let empty = gix::index::State::new(repo.gix().object_hash());
+        // `..` up to the root is everything; gix reads it as a path that nothing has.
+        let specs: Vec<OsString> = specs
+            .iter()
+            .zip(repo.pathspecs(specs))
+            .map(|(spec, from_root)| match from_root.is_empty() {
+                true => OsString::from(":/"),
+                false => spec.clone(),
+            })
+            .collect();
         let search = repo
             .gix()
             .pathspec(
