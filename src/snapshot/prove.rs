@@ -9,12 +9,12 @@ use gix::ThreadSafeRepository;
 use gix::bstr::ByteSlice;
 use gix::index::Entry;
 use gix::index::entry::{Flags, Mode};
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::snapshot::convert::{Conversion, Converter};
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::{Candidate, Scan};
+use crate::snapshot::workers;
 
 /// What the proof found.
 #[derive(Debug, Default)]
@@ -45,8 +45,13 @@ pub(super) fn prove(
         looked_at[position] = true;
     }
     let result = Mutex::new(Proof::default());
-    index.entries().par_chunks(CHUNK).enumerate().try_for_each(
-        |(number, chunk)| -> Result<()> {
+    let chunks: Vec<&[Entry]> = index.entries().chunks(CHUNK).collect();
+    workers::each(
+        workers::threads_for(chunks.len(), 4),
+        chunks.len(),
+        || Ok(()),
+        |(), number| {
+            let chunk = chunks[number];
             let mut settled = Vec::new();
             let mut open = Vec::new();
             for (offset, entry) in chunk.iter().enumerate() {

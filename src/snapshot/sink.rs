@@ -13,12 +13,12 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use gix::ObjectId;
 use gix::objs::Kind;
-use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
 use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::snapshot::pack::{Pack, PackWriter, clear_abandoned};
+use crate::snapshot::workers;
 use crate::state::file::explain;
 
 /// Above this many objects, a pack.
@@ -250,9 +250,18 @@ impl Sink {
         let pack = match state.pack.take() {
             Some(pack) => Some(pack.finish(synced, &self.markers)?),
             None => {
-                state.pending.par_iter().try_for_each(|(id, kind, bytes)| {
-                    self.write_loose(*id, *kind, bytes, synced)
-                })?;
+                let pending = &state.pending;
+                // Side by side, so that their syncs become one wait.
+                let threads = if synced { pending.len().min(4) } else { 1 };
+                workers::each(
+                    threads,
+                    pending.len(),
+                    || Ok(()),
+                    |(), at| {
+                        let (id, kind, bytes) = &pending[at];
+                        self.write_loose(*id, *kind, bytes, synced)
+                    },
+                )?;
                 None
             }
         };

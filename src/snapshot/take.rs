@@ -137,7 +137,6 @@ fn take_once(
         own_folders: own_folders(repo, root),
     }
     .run()?;
-    drop(ignore);
     refuse_too_many(repo, index.state().entries().len() + scan.candidates.len())?;
 
     let old = Cache::load(repo);

@@ -283,7 +283,7 @@ impl ThenIgnored {
             return Ok(false);
         };
         let ignore = Ignore::in_tree(shared, index.state());
-        let mut ruler = ignore.take()?;
+        let mut ruler = ignore.ruler()?;
         let folders = path
             .char_indices()
             .filter(|(_, _, c)| *c == '/')
