@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flate2::Crc;
 use gix::ObjectId;
@@ -29,6 +30,30 @@ struct Entry {
     offset: u64,
 }
 
+/// What a `.keep` of ours says.
+const MARKER: &[u8] = b"git-harness: a checkpoint is being written\n";
+
+/// No checkpoint is written for so long: its process was killed.
+const STALE: Duration = Duration::from_secs(60 * 60);
+
+/// Removes what killed processes have left, or their packs would be kept for ever.
+fn clear_stale(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_none_or(|extension| extension != "keep") {
+            continue;
+        }
+        let age = path.metadata().and_then(|meta| meta.modified());
+        let is_stale = age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE));
+        if is_stale && fs::read(&path).is_ok_and(|text| text == MARKER) {
+            // Another process may have been quicker.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
 /// A published pack that a running gc must keep; dropped, it is git's to manage.
 #[derive(Debug)]
 pub(super) struct Pack {
@@ -37,7 +62,8 @@ pub(super) struct Pack {
 
 impl Drop for Pack {
     fn drop(&mut self) {
-        // Left behind, it costs git one pack that it does not merge.
+        // Left behind, it costs git one pack that it does not merge, until the next
+        // pack of ours clears it.
         let _ = fs::remove_file(&self.keep);
     }
 }
@@ -98,11 +124,12 @@ impl PackWriter {
                 .and_then(|()| index_file.as_file().sync_all())
                 .context("cannot sync a pack")?;
         }
+        clear_stale(&self.folder);
         let base = self.folder.join(format!("pack-{checksum}"));
         let keep = base.with_extension("keep");
         let publish = || -> std::io::Result<()> {
             let mut marker = File::create(&keep)?;
-            marker.write_all(b"git-harness: a checkpoint is being written\n")?;
+            marker.write_all(MARKER)?;
             crate::state::crash::point();
             self.file
                 .persist(base.with_extension("pack"))
