@@ -2,6 +2,7 @@
 //! safely in a real repository. The map, in reading order:
 //!
 //! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
+//! - [`trajectory`]: the program `git-trajectory`, one file per subcommand.
 //! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
 //! - [`snapshot`]: the state of a working tree: scan, blobs, tree, and restoring it.
 //! - [`events`]: the event log: masking, appending, reading.
@@ -19,4 +20,5 @@ pub mod git;
 pub mod lane;
 pub mod snapshot;
 pub mod state;
+pub mod trajectory;
 pub mod ui;

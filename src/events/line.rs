@@ -33,7 +33,7 @@ pub struct Event {
     /// The subagent; none for the main one.
     pub agent_id: Option<String>,
     /// The model answer this belongs to, from 0.
-    pub turn: Option<u64>,
+    pub turn: Option<u32>,
     /// The agent's id of a tool call.
     pub tool_call_id: Option<String>,
     /// One billed model call.

@@ -41,7 +41,7 @@ pub struct Stored {
     /// The subagent.
     pub agent_id: Option<String>,
     /// The model answer.
-    pub turn: Option<u64>,
+    pub turn: Option<u32>,
     /// The tool call.
     pub tool_call_id: Option<String>,
     /// The billed call.
@@ -196,7 +196,7 @@ struct Raw<'a> {
     t_ms: Option<i64>,
     agent: Option<String>,
     agent_id: Option<String>,
-    turn: Option<u64>,
+    turn: Option<u32>,
     tool_call_id: Option<String>,
     call_key: Option<String>,
     git: Option<Git>,
@@ -278,7 +278,10 @@ fn loose(text: &str, stem: &str, seq: u64) -> Option<Stored> {
             None => flat_payload(text.as_bytes()),
         },
         seq,
-        turn: fields.get("turn").and_then(Value::as_u64),
+        turn: fields
+            .get("turn")
+            .and_then(Value::as_u64)
+            .and_then(|n| u32::try_from(n).ok()),
         tool_call_id: word("tool_call_id"),
         ..Stored::default()
     })

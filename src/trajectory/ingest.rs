@@ -1,0 +1,64 @@
+//! `git trajectory ingest`.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli::Exit;
+use crate::error::Result;
+use crate::git::Repo;
+use crate::state::lock::PATIENCE;
+use crate::trajectory::mirror::{self, Mirror};
+use crate::trajectory::summary;
+use crate::ui::Ui;
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// Read all logs again
+    #[arg(long)]
+    rebuild: bool,
+    /// Only this session
+    #[arg(long, value_name = "id")]
+    session: Option<String>,
+    /// Say nothing, and nothing at all when another ingest runs
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
+    let patience = if arguments.quiet {
+        Duration::ZERO
+    } else {
+        PATIENCE
+    };
+    let stem = match &arguments.session {
+        Some(id) => Some(summary::stem(repo, id)?),
+        None => None,
+    };
+    let opened = if arguments.rebuild {
+        Mirror::rebuild(repo)
+    } else {
+        Mirror::open(repo, patience)
+    };
+    let mut mirror = match opened {
+        Err(_) if arguments.quiet => return Ok(Exit::Done),
+        opened => opened?,
+    };
+    let done = mirror::ingest(repo, &mut mirror, stem.as_deref())?;
+    if arguments.json {
+        ui.json(&json!({"files": done.files, "events": done.events, "broken": done.broken}))?;
+    } else if !arguments.quiet {
+        ui.note(format_args!(
+            "{} new events from {} files",
+            done.events, done.files
+        ));
+        if done.broken > 0 {
+            ui.warn(format_args!("{} lines could not be read", done.broken));
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,68 @@
+//! The program `git-trajectory`: one file per subcommand.
+
+mod fresh;
+mod ingest;
+mod last;
+mod list;
+mod log;
+mod mirror;
+mod show;
+mod sql;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::cli::{self, Exit};
+use crate::error::Result;
+use crate::git::Repo;
+use crate::ui::Ui;
+
+/// What an agent did in this repository, one line an event, secrets masked
+#[derive(Parser)]
+#[command(
+    name = "git-trajectory",
+    bin_name = "git trajectory",
+    version,
+    disable_help_subcommand = true,
+    arg_required_else_help = true
+)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write one event to a session's log
+    Log(log::Arguments),
+    /// List the sessions
+    List(list::Arguments),
+    /// Show the events of a session
+    Show(show::Arguments),
+    /// Show the last run, or the newest session
+    Last(last::Arguments),
+    /// Bring the SQLite mirror up to date
+    Ingest(ingest::Arguments),
+    /// Ask the mirror a question in SQL
+    Sql(sql::Arguments),
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    cli::main(std::env::args_os(), run)
+}
+
+fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
+    let repo = Repo::discover()?;
+    ui.set_colour(repo.config_text("color.ui").as_deref());
+    match arguments.command {
+        Command::Log(arguments) => log::run(&repo, arguments, ui),
+        Command::List(arguments) => list::run(&repo, arguments, ui),
+        Command::Show(arguments) => show::run(&repo, arguments, ui),
+        Command::Last(arguments) => last::run(&repo, &arguments, ui),
+        Command::Ingest(arguments) => ingest::run(&repo, arguments, ui),
+        Command::Sql(arguments) => sql::run(&repo, &arguments, ui),
+    }
+}
