@@ -4,6 +4,7 @@
 pub mod append;
 pub mod id;
 pub mod line;
+pub mod lines;
 pub mod mask;
 pub mod read;
 pub mod session;
@@ -11,5 +12,6 @@ pub mod time;
 
 pub use append::Log;
 pub use line::{Event, Line};
+pub use lines::Lines;
 pub use read::{Reader, Stored};
 pub use session::Session;

@@ -1,17 +1,15 @@
-//! Reads a log line by line with memory that stays flat, past whatever is
-//! broken in it: a torn end, blocks of NUL, line breaks of Windows, lone
-//! surrogates, lines without measure. What was passed over is counted.
+//! Reads the events of a log, also those of writers with other names for the
+//! same things, past lone surrogates and fields of other types.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::error::{Context, Result};
+use crate::error::Result;
+use crate::events::lines::{Lines, Passed};
 use crate::events::{id, time};
 
 /// The longest line that is read.
@@ -70,24 +68,11 @@ impl Stored {
     }
 }
 
-/// What a reader passed over.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passed {
-    /// Lines that are no JSON object.
-    pub broken: u64,
-    /// Lines that are too long.
-    pub long: u64,
-    /// Bytes of NUL.
-    pub nul: u64,
-}
-
 /// A log being read.
 pub struct Reader {
-    input: BufReader<File>,
+    lines: Lines,
     stem: String,
-    seq: u64,
-    line: Vec<u8>,
-    passed: Passed,
+    broken: u64,
 }
 
 impl Reader {
@@ -97,29 +82,26 @@ impl Reader {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(path: &Path, from: u64) -> Result<Self> {
-        let mut file =
-            File::open(path).with_context(|| format!("cannot read '{}'", path.display()))?;
-        file.seek(SeekFrom::Start(from))
-            .with_context(|| format!("cannot read '{}'", path.display()))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = name.strip_suffix(".jsonl").unwrap_or(&name);
         Ok(Reader {
-            input: BufReader::with_capacity(128 << 10, file),
+            lines: Lines::open(path, from, LONGEST)?,
             stem: stem.strip_suffix(".import").unwrap_or(stem).to_owned(),
-            seq: from,
-            line: Vec::new(),
-            passed: Passed::default(),
+            broken: 0,
         })
     }
 
     /// What was passed over so far.
     pub fn passed(&self) -> Passed {
-        self.passed
+        Passed {
+            broken: self.broken,
+            ..self.lines.passed()
+        }
     }
 
     /// The offset behind the last whole line.
     pub fn offset(&self) -> u64 {
-        self.seq
+        self.lines.offset()
     }
 
     /// The next event; `None` at the end, before a line that is not whole yet.
@@ -127,55 +109,13 @@ impl Reader {
     /// # Errors
     /// When the file cannot be read.
     pub fn next_event(&mut self) -> Result<Option<Stored>> {
-        loop {
-            let start = self.seq;
-            let Some(length) = self.next_line()? else {
-                return Ok(None);
-            };
-            self.seq += length;
-            if self.line.len() >= LONGEST {
-                self.passed.long += 1;
-                continue;
-            }
-            let text = self.line.trim_ascii();
-            let text = match text.iter().position(|b| *b != 0) {
-                Some(0) => text,
-                first => {
-                    let nul = first.unwrap_or(text.len());
-                    self.passed.nul += nul as u64;
-                    &text[nul..]
-                }
-            };
-            if text.is_empty() {
-                continue;
-            }
+        while let Some((start, text)) = self.lines.next_line()? {
             match parse(text, &self.stem, start) {
                 Some(event) => return Ok(Some(event)),
-                None => self.passed.broken += 1,
+                None => self.broken += 1,
             }
         }
-    }
-
-    /// Fills `line`; gives the length in the file. A longer line is read past.
-    fn next_line(&mut self) -> Result<Option<u64>> {
-        self.line.clear();
-        let mut length = 0;
-        loop {
-            let bytes = self.input.fill_buf().context("cannot read the log")?;
-            if bytes.is_empty() {
-                return Ok(None);
-            }
-            let end = bytes.iter().position(|b| *b == b'\n');
-            let part = &bytes[..end.unwrap_or(bytes.len())];
-            let room = LONGEST - self.line.len();
-            self.line.extend_from_slice(&part[..part.len().min(room)]);
-            let used = part.len() + usize::from(end.is_some());
-            self.input.consume(used);
-            length += used as u64;
-            if end.is_some() {
-                return Ok(Some(length));
-            }
-        }
+        Ok(None)
     }
 }
 

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use crate::error::{Hint, Result};
 use crate::git::Repo;
 use crate::state::lock::PATIENCE;
+use crate::trajectory::import_command::import_known;
 use crate::trajectory::mirror::{self, Mirror};
 use crate::ui::Ui;
 
@@ -20,6 +21,10 @@ impl Freshness {
     /// The mirror for reading, brought up to date unless the user said not to.
     pub(super) fn mirror(&self, repo: &Repo, ui: &mut Ui) -> Result<Connection> {
         if !self.no_ingest {
+            let failed = import_known(repo, None)?;
+            if failed > 0 {
+                ui.warn(format_args!("{failed} transcripts could not be read"));
+            }
             let mut mirror = Mirror::open(repo, PATIENCE)?;
             let done = mirror::ingest(repo, &mut mirror, None)?;
             if done.broken > 0 {

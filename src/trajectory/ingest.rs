@@ -9,6 +9,7 @@ use crate::cli::Exit;
 use crate::error::Result;
 use crate::git::Repo;
 use crate::state::lock::PATIENCE;
+use crate::trajectory::import_command::import_known;
 use crate::trajectory::mirror::{self, Mirror};
 use crate::trajectory::summary;
 use crate::ui::Ui;
@@ -48,6 +49,10 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         Err(_) if arguments.quiet => return Ok(Exit::Done),
         opened => opened?,
     };
+    let failed = import_known(repo, stem.as_deref())?;
+    if failed > 0 && !arguments.quiet {
+        ui.warn(format_args!("{failed} transcripts could not be read"));
+    }
     let done = mirror::ingest(repo, &mut mirror, stem.as_deref())?;
     if arguments.json {
         ui.json(&json!({"files": done.files, "events": done.events, "broken": done.broken}))?;

@@ -1,6 +1,8 @@
 //! The program `git-trajectory`: one file per subcommand.
 
 mod fresh;
+mod import;
+mod import_command;
 mod ingest;
 mod last;
 mod list;
@@ -45,6 +47,8 @@ enum Command {
     Last(last::Arguments),
     /// Bring the SQLite mirror up to date
     Ingest(ingest::Arguments),
+    /// Read the transcripts that agents wrote themselves
+    Import(import_command::Arguments),
     /// Ask the mirror a question in SQL
     Sql(sql::Arguments),
 }
@@ -63,6 +67,7 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
         Command::Show(arguments) => show::run(&repo, arguments, ui),
         Command::Last(arguments) => last::run(&repo, &arguments, ui),
         Command::Ingest(arguments) => ingest::run(&repo, arguments, ui),
+        Command::Import(arguments) => import_command::run(&repo, arguments, ui),
         Command::Sql(arguments) => sql::run(&repo, &arguments, ui),
     }
 }

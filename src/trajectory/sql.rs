@@ -29,11 +29,7 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
     let mut statement = db
         .prepare(&arguments.query)
         .context("cannot understand the query")?;
-    let names: Vec<String> = statement
-        .column_names()
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     if arguments.csv {
         let header: Vec<String> = names.iter().map(|n| csv(n)).collect();
         writeln!(ui.out, "{}", header.join(","))?;

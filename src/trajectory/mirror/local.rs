@@ -35,7 +35,6 @@ pub(super) fn kind(folder: &Path) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            clippy::unnecessary_cast,
             reason = "a magic number of 32 bits"
         )]
         return u64::from(found.f_type as u32);
