@@ -189,6 +189,20 @@ impl Child {
         }
     }
 
+    /// Starts it with closed streams and does not wait for it.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn detach(mut self) -> Result<()> {
+        self.command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start '{}'", self.shown))?;
+        Ok(())
+    }
+
     /// Runs it with our own streams, for a person to see.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use crate::error::{Context, Hint, Result};
 use crate::events::{Reader, line, session, time};
 use crate::git::Repo;
 use crate::trajectory::import::{self, AGENTS, Story};
+use crate::trajectory::record::{close_orphans, settle};
 use crate::ui::Ui;
 
 #[derive(Args)]
@@ -133,6 +134,7 @@ fn changed(path: &Path) -> i64 {
 /// other; the number of those is given.
 pub(super) fn import_known(repo: &Repo, only: Option<&str>) -> Result<usize> {
     let folder = session::folder(repo);
+    close_orphans(repo, only)?;
     let mut failed = 0;
     let mut done: HashSet<PathBuf> = HashSet::new();
     for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -157,6 +159,8 @@ pub(super) fn import_known(repo: &Repo, only: Option<&str>) -> Result<usize> {
         match import::read(&agent, &files) {
             Ok(stories) => {
                 for story in stories {
+                    let refused = refused_calls(&story);
+                    settle(repo, &story.session, &refused)?;
                     import::write(repo, story, limit(repo)?)?;
                 }
             }
@@ -164,6 +168,24 @@ pub(super) fn import_known(repo: &Repo, only: Option<&str>) -> Result<usize> {
         }
     }
     Ok(failed)
+}
+
+/// The calls that the transcript proves to have been refused before they ran.
+/// Codex gives no such proof: a stopped command looks the same there.
+fn refused_calls(story: &Story) -> Vec<String> {
+    if !matches!(story.session.agent.as_str(), "claude" | "gemini") {
+        return Vec::new();
+    }
+    let is_denied = |event: &&crate::events::Event| {
+        event.kind == "tool_end"
+            && event.payload.get("outcome").and_then(Value::as_str) == Some("denied")
+    };
+    story
+        .events
+        .iter()
+        .filter(is_denied)
+        .filter_map(|event| event.tool_call_id.clone())
+        .collect()
 }
 
 /// The agent and the transcript that the live log at `path` names in its first lines.

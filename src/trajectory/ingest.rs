@@ -25,12 +25,30 @@ pub(super) struct Arguments {
     /// Say nothing, and nothing at all when another ingest runs
     #[arg(short, long)]
     quiet: bool,
+    /// In a session of its own, for at most 20 seconds: what a hook starts
+    #[arg(long, hide = true)]
+    apart: bool,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
 }
 
+/// Leaves the agent's process group, so that what ends the agent does not end
+/// us, and sets an end to this process.
+fn leave() {
+    let _ = rustix::process::setsid();
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_secs(20));
+        // Every file we write is replaced whole: being killed costs only this work.
+        let _ =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    });
+}
+
 pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
+    if arguments.apart {
+        leave();
+    }
     let patience = if arguments.quiet {
         Duration::ZERO
     } else {

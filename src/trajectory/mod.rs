@@ -1,6 +1,8 @@
 //! The program `git-trajectory`: one file per subcommand.
 
+mod agent;
 mod fresh;
+mod hook;
 mod import;
 mod import_command;
 mod ingest;
@@ -8,6 +10,7 @@ mod last;
 mod list;
 mod log;
 mod mirror;
+mod record;
 mod show;
 mod sql;
 mod summary;
@@ -37,6 +40,8 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Record what an agent reports; what agents call
+    Hook(hook::Arguments),
     /// Write one event to a session's log
     Log(log::Arguments),
     /// List the sessions
@@ -59,9 +64,13 @@ pub fn main() -> ExitCode {
 }
 
 fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
+    if let Command::Hook(arguments) = &arguments.command {
+        return hook::run(arguments, ui);
+    }
     let repo = Repo::discover()?;
     ui.set_colour(repo.config_text("color.ui").as_deref());
     match arguments.command {
+        Command::Hook(arguments) => hook::run(&arguments, ui),
         Command::Log(arguments) => log::run(&repo, arguments, ui),
         Command::List(arguments) => list::run(&repo, arguments, ui),
         Command::Show(arguments) => show::run(&repo, arguments, ui),

@@ -14,7 +14,12 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+pub(super) use call::{Billed, tool_key};
 pub(super) use find::{companions, of_repository, of_user};
+pub(super) use opencode::{
+    billed as opencode_answer, refusal as opencode_refusal, unquoted as opencode_unquoted,
+};
+pub(super) use pi::assistant as pi_answer;
 pub(super) use story::Story;
 pub(super) use write::write;
 
