@@ -6,6 +6,7 @@ mod hook;
 mod import;
 mod import_command;
 mod ingest;
+mod install;
 mod last;
 mod list;
 mod log;
@@ -40,6 +41,8 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Put the hook into an agent's settings, or take it out
+    Install(install::Arguments),
     /// Record what an agent reports; what agents call
     Hook(hook::Arguments),
     /// Write one event to a session's log
@@ -67,10 +70,14 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
     if let Command::Hook(arguments) = &arguments.command {
         return hook::run(arguments, ui);
     }
+    if let Command::Install(arguments) = &arguments.command {
+        return install::run(arguments, ui);
+    }
     let repo = Repo::discover()?;
     ui.set_colour(repo.config_text("color.ui").as_deref());
     match arguments.command {
         Command::Hook(arguments) => hook::run(&arguments, ui),
+        Command::Install(arguments) => install::run(&arguments, ui),
         Command::Log(arguments) => log::run(&repo, arguments, ui),
         Command::List(arguments) => list::run(&repo, arguments, ui),
         Command::Show(arguments) => show::run(&repo, arguments, ui),

@@ -98,6 +98,14 @@ impl Billed {
 pub(crate) fn tool_key(tool: &str, arguments: &Value, nth: u64) -> String {
     format!(
         "call-{}-{nth}",
-        &id::hash(&[tool, &arguments.to_string()])[..12]
+        &id::hash(&[tool, &canonical(arguments)])[..12]
     )
+}
+
+/// `value` as JSON whose keys are sorted: agents write the same arguments in
+/// different orders at different places.
+pub(crate) fn canonical(value: &Value) -> String {
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    sorted.to_string()
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::trajectory::import::call::{Billed, tool_key};
+use crate::trajectory::import::call::{Billed, canonical, tool_key};
 use crate::trajectory::import::rows::{each, ms, plain, text};
 use crate::trajectory::import::story::{Ended, Story};
 
@@ -232,7 +232,7 @@ fn tell(story: &mut Story, counts: &mut Counts, message: &Message, agent_id: Opt
         let name = text(tool, "name").unwrap_or_default();
         let arguments = tool.get("args").cloned().unwrap_or_default();
         let nth = counts
-            .entry((name.to_owned(), arguments.to_string()))
+            .entry((name.to_owned(), canonical(&arguments)))
             .or_insert(0);
         let call = tool_key(name, &arguments, *nth);
         *nth += 1;

@@ -14,7 +14,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-pub(super) use call::{Billed, tool_key};
+pub(super) use call::{Billed, canonical, tool_key};
 pub(super) use find::{companions, of_repository, of_user};
 pub(super) use opencode::{
     billed as opencode_answer, refusal as opencode_refusal, unquoted as opencode_unquoted,

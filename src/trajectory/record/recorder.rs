@@ -12,7 +12,7 @@ use crate::git::Repo;
 use crate::git::enclosing::enclosing;
 use crate::trajectory::agent::tools::Doing;
 use crate::trajectory::agent::{Call, End, Moment, Told, Tools};
-use crate::trajectory::import::tool_key;
+use crate::trajectory::import::{canonical, tool_key};
 use crate::trajectory::record::closing::{self, Fate, HEAD};
 use crate::trajectory::record::guard::{self, Ask, PATIENCE};
 use crate::trajectory::record::loops;
@@ -345,7 +345,7 @@ impl<'a> Entry<'a> {
             turn: self.state.turn,
             asked: None,
             guard,
-            args_hash: id::hash(&[&call.input.to_string()])[..16].to_owned(),
+            args_hash: id::hash(&[&canonical(&call.input)])[..16].to_owned(),
         });
     }
 
@@ -354,7 +354,7 @@ impl<'a> Entry<'a> {
         match &call.id {
             Some(id) => self.state.open.iter().position(|open| open.call == *id),
             None => {
-                let hash = &id::hash(&[&call.input.to_string()])[..16];
+                let hash = &id::hash(&[&canonical(&call.input)])[..16];
                 self.state
                     .open
                     .iter()

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::events::mask::{MaskedJson, boundary};
 use crate::events::{Reader, time};
 use crate::state::file::{self, Sharing};
+use crate::trajectory::import::canonical;
 
 /// The largest state that is written.
 const LARGEST: usize = 64 << 10;
@@ -178,7 +179,7 @@ impl State {
 
     /// The name of a call that the agent gave none: the how manieth it is of its kind.
     pub(crate) fn nth(&mut self, tool: &str, arguments: &Value) -> u64 {
-        let hash = crate::events::id::hash(&[tool, &arguments.to_string()])[..12].to_owned();
+        let hash = crate::events::id::hash(&[tool, &canonical(arguments)])[..12].to_owned();
         let count = self.counts.entry(hash).or_insert(0);
         let nth = *count;
         *count += 1;
