@@ -57,8 +57,10 @@ pub struct Standing {
 
 /// One line of a log, masked: all but its place in the file, which is known
 /// only when it is written.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Line {
+    /// Set where the line does not tell its place.
+    whole: Option<String>,
     before_seq: String,
     after_seq: String,
 }
@@ -121,6 +123,7 @@ impl Event {
         after.push_str(&rest[1..]);
         after.push_str("}\n");
         Line {
+            whole: None,
             before_seq: before,
             after_seq: after,
         }
@@ -128,9 +131,20 @@ impl Event {
 }
 
 impl Line {
+    /// A line that is no session's event: any masked JSON object.
+    pub fn of(object: &MaskedJson) -> Self {
+        Line {
+            whole: Some(format!("{object}\n")),
+            ..Line::default()
+        }
+    }
+
     /// The bytes of the line at offset `seq`, with its line break.
     pub fn at(&self, seq: u64) -> String {
-        format!("{}{seq}{}", self.before_seq, self.after_seq)
+        match &self.whole {
+            Some(line) => line.clone(),
+            None => format!("{}{seq}{}", self.before_seq, self.after_seq),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The program `git-trajectory`: one file per subcommand.
 
 mod agent;
+mod doctor;
+mod finish;
 mod fresh;
 mod hook;
 mod import;
@@ -11,9 +13,14 @@ mod last;
 mod list;
 mod log;
 mod mirror;
+mod phase;
+mod prune;
 mod record;
+mod runs;
+mod scan;
 mod show;
 mod sql;
+mod start;
 mod summary;
 
 use std::process::ExitCode;
@@ -57,6 +64,18 @@ enum Command {
     Ingest(ingest::Arguments),
     /// Read the transcripts that agents wrote themselves
     Import(import_command::Arguments),
+    /// Begin a run of several phases
+    Start(start::Arguments),
+    /// Run one phase of a run
+    Phase(phase::Arguments),
+    /// End a run
+    Finish(finish::Arguments),
+    /// Delete old sessions
+    Prune(prune::Arguments),
+    /// Look for secrets in files
+    Scan(scan::Arguments),
+    /// Say why there is no record
+    Doctor(doctor::Arguments),
     /// Ask the mirror a question in SQL
     Sql(sql::Arguments),
 }
@@ -84,6 +103,12 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
         Command::Last(arguments) => last::run(&repo, &arguments, ui),
         Command::Ingest(arguments) => ingest::run(&repo, arguments, ui),
         Command::Import(arguments) => import_command::run(&repo, arguments, ui),
+        Command::Start(arguments) => start::run(&repo, &arguments, ui),
+        Command::Phase(arguments) => phase::run(&repo, arguments, ui),
+        Command::Finish(arguments) => finish::run(&repo, arguments, ui),
+        Command::Prune(arguments) => prune::run(&repo, &arguments, ui),
+        Command::Scan(arguments) => scan::run(&repo, arguments, ui),
+        Command::Doctor(arguments) => doctor::run(&repo, &arguments, ui),
         Command::Sql(arguments) => sql::run(&repo, &arguments, ui),
     }
 }
