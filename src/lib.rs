@@ -2,8 +2,10 @@
 //! safely in a real repository. The map, in reading order:
 //!
 //! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
+//! - [`trajectory`]: the program `git-trajectory`, one file per subcommand.
 //! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
 //! - [`snapshot`]: the state of a working tree: scan, blobs, tree, and restoring it.
+//! - [`events`]: the event log: masking, appending, reading.
 //! - [`git`]: the only door to git, gix and the command line behind one face.
 //! - [`state`]: our own private files and locks.
 //! - [`cli`], [`ui`], [`error`]: arguments to exit code; streams, colour, questions; what, why, hint.
@@ -13,8 +15,10 @@
 pub mod checkpoint;
 pub mod cli;
 pub mod error;
+pub mod events;
 pub mod git;
 pub mod lane;
 pub mod snapshot;
 pub mod state;
+pub mod trajectory;
 pub mod ui;

@@ -22,4 +22,5 @@ mod checkpoint_where;
 mod common;
 mod harness;
 mod lesson;
+mod trajectory_masking;
 mod tty;
