@@ -20,6 +20,16 @@ pub enum Exit {
     Code(u8),
 }
 
+impl Exit {
+    /// The code of a program that was run on the user's behalf; killed by a signal
+    /// it is 128 + its number, as shells have it.
+    pub fn of(status: std::process::ExitStatus) -> Self {
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0);
+        let code = status.code().unwrap_or(128 + signal);
+        Exit::Code(u8::try_from(code).unwrap_or(u8::MAX))
+    }
+}
+
 /// What git itself uses for a fatal error.
 const FATAL: u8 = 128;
 /// What git itself uses for wrong usage, and for `-h`.

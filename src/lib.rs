@@ -15,6 +15,7 @@ pub mod cli;
 pub mod error;
 pub mod git;
 pub mod lane;
+pub mod replay;
 pub mod snapshot;
 pub mod state;
 pub mod ui;
