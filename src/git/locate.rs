@@ -112,8 +112,12 @@ impl Repo {
         Self::from_gix(repo, worktree)
     }
 
-    fn from_gix(repo: gix::Repository, worktree: Option<PathBuf>) -> Result<Self> {
+    fn from_gix(mut repo: gix::Repository, worktree: Option<PathBuf>) -> Result<Self> {
         guard::check(&repo)?;
+        // `core.safecrlf=true` makes a conversion fail that loses line ends. We prove
+        // each conversion ourselves and store the file raw when it would.
+        repo.config_snapshot_mut()
+            .set_value(&gix::config::tree::Core::SAFE_CRLF, "false")?;
         let absolute = |path: &Path| -> Result<PathBuf> {
             path.canonicalize()
                 .with_context(|| format!("cannot find '{}'", path.display()))

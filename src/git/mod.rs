@@ -7,6 +7,7 @@ pub mod guard;
 pub mod head;
 pub mod locate;
 pub mod object;
+pub mod path;
 pub mod quote;
 pub mod refs;
 

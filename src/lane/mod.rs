@@ -1,1 +1,16 @@
-//! The numbered checkpoints of one worktree.
+//! The numbered checkpoints of one worktree, its lane: what a checkpoint holds,
+//! how one is saved and found, and whose change a path is.
+
+pub mod find;
+pub mod identity;
+pub mod index_state;
+pub mod position;
+pub mod publish;
+pub mod record;
+pub mod save;
+pub mod trailer;
+pub mod wrote;
+
+pub use find::Checkpoint;
+pub use identity::Lane;
+pub use record::{Kind, Record};

@@ -1,0 +1,183 @@
+//! Finding checkpoints: by number, by lane and number, by ref, by age.
+
+use gix::ObjectId;
+use gix::bstr::{BString, ByteSlice};
+use gix::objs::{CommitRef, Kind as ObjectKind};
+
+use crate::error::{Context, Result, anyhow, bail, hinted};
+use crate::git::Repo;
+use crate::lane::identity::{self, CHECKPOINTS, Lane};
+use crate::lane::record::Record;
+
+/// A checkpoint that was found.
+#[derive(Debug, Clone)]
+pub struct Checkpoint {
+    /// Its ref.
+    pub name: String,
+    /// Its commit.
+    pub commit: ObjectId,
+    /// The tree of its working tree.
+    pub tree: ObjectId,
+    /// When it was taken, in seconds since the epoch.
+    pub time: i64,
+    /// What it says about itself.
+    pub record: Record,
+}
+
+impl Checkpoint {
+    /// Reads the checkpoint that the ref `name` gives as `commit`.
+    ///
+    /// # Errors
+    /// When its commit is missing or none of ours.
+    pub fn read(repo: &Repo, name: &str, commit: ObjectId) -> Result<Self> {
+        let shown = name.strip_prefix(CHECKPOINTS).unwrap_or(name);
+        let bytes = repo
+            .object(commit, ObjectKind::Commit)
+            .with_context(|| format!("cannot read checkpoint {shown}"))?;
+        let parsed = CommitRef::from_bytes(&bytes, repo.gix().object_hash())
+            .with_context(|| format!("cannot read checkpoint {shown}"))?;
+        let record =
+            Record::parse(parsed.message).with_context(|| format!("'{name}' is no checkpoint"))?;
+        Ok(Checkpoint {
+            name: name.to_owned(),
+            commit,
+            tree: parsed.tree(),
+            time: parsed.author().map_or(0, |author| author.seconds()),
+            record,
+        })
+    }
+
+    /// Its number, as it is shown: at least three digits.
+    pub fn number(&self) -> String {
+        format!("{:03}", self.record.number)
+    }
+
+    /// `<lane>/<NNN>`.
+    pub fn lane_and_number(&self) -> String {
+        format!("{}/{}", self.record.lane, self.number())
+    }
+}
+
+/// The newest checkpoints of `lane`, newest first, at most `count`.
+///
+/// # Errors
+/// When one cannot be read.
+pub fn newest(repo: &Repo, lane: &Lane, count: usize) -> Result<Vec<Checkpoint>> {
+    let mut found = Vec::new();
+    let mut misses = 0;
+    let mut number = lane.highest(repo)?;
+    // One look-up each is cheaper than listing ten thousand refs, until drops and
+    // prunes have left holes.
+    while found.len() < count && number > 0 && misses < 32 {
+        match by_number(repo, &lane.name, number)? {
+            Some(checkpoint) => found.push(checkpoint),
+            None => misses += 1,
+        }
+        number -= 1;
+    }
+    if found.len() < count && number > 0 {
+        let older = identity::numbers(repo, &lane.name)?;
+        for (n, commit) in older.into_iter().rev().filter(|(n, _)| *n <= number) {
+            if found.len() == count {
+                break;
+            }
+            let name = identity::checkpoint_ref(&lane.name, n);
+            found.push(Checkpoint::read(repo, &name, commit)?);
+        }
+    }
+    Ok(found)
+}
+
+/// All checkpoints of `lane` from number `first` on, ascending.
+///
+/// # Errors
+/// When one cannot be read.
+pub fn from_number(repo: &Repo, lane: &str, first: u32) -> Result<Vec<Checkpoint>> {
+    identity::numbers(repo, lane)?
+        .into_iter()
+        .filter(|(number, _)| *number >= first)
+        .map(|(number, commit)| {
+            Checkpoint::read(repo, &identity::checkpoint_ref(lane, number), commit)
+        })
+        .collect()
+}
+
+/// The names of all lanes that have checkpoints.
+///
+/// # Errors
+/// When the refs cannot be read.
+pub fn lanes(repo: &Repo) -> Result<Vec<String>> {
+    let mut names: Vec<String> = repo
+        .refs_below(CHECKPOINTS)?
+        .into_iter()
+        .filter_map(|(name, _)| {
+            let rest: BString = name.strip_prefix(CHECKPOINTS.as_bytes())?.into();
+            let (lane, _) = rest.split_once_str("/")?;
+            Some(lane.to_str().ok()?.to_owned())
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// Checkpoint `number` of `lane`, if it is there.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn by_number(repo: &Repo, lane: &str, number: u32) -> Result<Option<Checkpoint>> {
+    let name = identity::checkpoint_ref(lane, number);
+    match repo.find_ref(name.as_str().into())? {
+        Some(commit) => Checkpoint::read(repo, &name, commit).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The checkpoint that a user means by `text`: a number of this lane,
+/// `<lane>/<N>`, a ref, or `@{n}`, the n-th newest.
+///
+/// # Errors
+/// When there is no such checkpoint; says which there are.
+pub fn by_text(repo: &Repo, text: &str) -> Result<Checkpoint> {
+    let own = Lane::find(repo)?;
+    let lane = || own.as_ref().context("this worktree has no checkpoint yet");
+    if let Ok(number) = text.parse::<u32>() {
+        let lane = lane()?;
+        return by_number(repo, &lane.name, number)?.ok_or_else(|| missing(text, &lane.name));
+    }
+    if let Some(back) = text.strip_prefix("@{").and_then(|t| t.strip_suffix('}')) {
+        let back: usize = back
+            .parse()
+            .map_err(|_| anyhow!("'{text}' is no checkpoint: a number stands in @{{…}}"))?;
+        let lane = lane()?;
+        return newest(repo, lane, back.saturating_add(1))?
+            .into_iter()
+            .nth(back)
+            .ok_or_else(|| missing(text, &lane.name));
+    }
+    if text.starts_with("refs/") {
+        if !text.starts_with(CHECKPOINTS) {
+            bail!("'{text}' is no checkpoint: those are below {CHECKPOINTS}");
+        }
+        let commit = repo
+            .find_ref(text.into())?
+            .with_context(|| format!("there is no checkpoint '{text}'"))?;
+        return Checkpoint::read(repo, text, commit);
+    }
+    if let Some((lane, number)) = text.split_once('/')
+        && let Ok(number) = number.parse::<u32>()
+    {
+        return by_number(repo, lane, number)?.ok_or_else(|| missing(text, lane));
+    }
+    Err(hinted(
+        format!("'{text}' is no checkpoint"),
+        "name it by number (3), lane and number (main/3), ref, or age (@{0} is the newest)",
+    ))
+}
+
+fn missing(text: &str, lane: &str) -> crate::error::Error {
+    hinted(
+        format!("there is no checkpoint '{text}' in lane '{lane}'"),
+        "'git checkpoint list' shows those there are, '--all' those of every lane",
+    )
+}

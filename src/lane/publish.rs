@@ -1,0 +1,217 @@
+//! Gives a snapshot a number and a ref. Objects first, then the index state's
+//! ref, then the one ref that makes the checkpoint real.
+
+use std::time::{Duration, SystemTime};
+
+use gix::ObjectId;
+use gix::objs::Kind as ObjectKind;
+
+use crate::error::{Result, hinted};
+use crate::git::Repo;
+use crate::git::refs::sync_folder;
+use crate::lane::find::{self, Checkpoint};
+use crate::lane::identity::Lane;
+use crate::lane::position::Position;
+use crate::lane::record::Record;
+use crate::lane::{index_state, wrote};
+use crate::snapshot::sink::{Sink, Writing, Written};
+use crate::snapshot::take::Snapshot;
+use crate::state::crash;
+
+/// How objects and refs are made durable, from `checkpoint.fsync` and `core.fsync`.
+///
+/// # Errors
+/// When the setting is none of its words.
+pub fn writing(repo: &Repo) -> Result<Writing> {
+    let synced = match repo.config_word("checkpoint.fsync", &["auto", "always", "never"])? {
+        "always" => true,
+        "never" => false,
+        _ => core_fsync_covers_objects(repo.config_text("core.fsync").as_deref()),
+    };
+    Ok(if synced {
+        Writing::Synced
+    } else {
+        Writing::Fast
+    })
+}
+
+/// Whether a user who has set `core.fsync` (git-config(1)) wants new objects
+/// synced; unset, we do it.
+fn core_fsync_covers_objects(value: Option<&str>) -> bool {
+    let Some(value) = value else { return true };
+    let mut covers = false;
+    for word in value.split(',').map(str::trim) {
+        match word {
+            "none" => covers = false,
+            "loose-object" | "objects" | "added" | "all" => covers = true,
+            "-loose-object" | "-objects" | "-added" | "-all" => covers = false,
+            _ => {}
+        }
+    }
+    covers
+}
+
+/// The lane as it stands under its lock, and what the next checkpoint needs of it.
+pub struct Turn {
+    /// The lane.
+    pub lane: Lane,
+    /// The newest checkpoint, if there is one.
+    pub newest: Option<Checkpoint>,
+    _lock: crate::state::lock::Lock,
+}
+
+impl Turn {
+    /// Waits for the lane of this worktree, which is made if need be.
+    ///
+    /// # Errors
+    /// When it is held for longer than `patience`, or cannot be read.
+    pub fn wait(repo: &Repo, patience: Duration) -> Result<Self> {
+        let lane = Lane::establish(repo, patience)?;
+        let lock = lane.lock(repo, patience)?;
+        let newest = find::newest(repo, &lane, 1)?.pop();
+        Ok(Turn {
+            lane,
+            newest,
+            _lock: lock,
+        })
+    }
+
+    /// Publishes `snapshot` as the next checkpoint; `record` says everything but
+    /// what the snapshot and the lane know.
+    ///
+    /// # Errors
+    /// When something cannot be written; then there is no checkpoint.
+    pub fn publish(&self, repo: &Repo, snapshot: Snapshot, record: Record) -> Result<Checkpoint> {
+        let writing = writing(repo)?;
+        let mut number = self.lane.highest(repo)? + 1;
+        while repo
+            .find_ref(self.lane.checkpoint_ref(number).as_str().into())?
+            .is_some()
+        {
+            // The counter came back from an older backup.
+            number += 1;
+        }
+        let mut record = Record {
+            number,
+            lane: self.lane.name.clone(),
+            worktree: self.lane.worktree.clone(),
+            head: snapshot.head.clone(),
+            operation: repo.operation().map(ToOwned::to_owned),
+            skipped: snapshot.skipped.clone(),
+            raw: snapshot.raw.clone(),
+            moved: snapshot.moved,
+            wrote: wrote::pending(repo)?,
+            config: conversion_config(repo),
+            ..record
+        };
+        let before = self.newest.as_ref().map(|newest| &newest.record.head);
+        record.index = index_state::put(repo, &snapshot, &record, before)?;
+        let bytes = commit_bytes(snapshot.tree, None, &record.message());
+        let commit = snapshot.sink.put(repo.gix(), ObjectKind::Commit, bytes)?;
+        let written = snapshot.sink.finish()?;
+        crash::point();
+        self.lane.count(repo, number)?;
+        crash::point();
+        let name = self.lane.checkpoint_ref(number);
+        let synced = writing == Writing::Synced;
+        if let Some(index) = record.index {
+            repo.create_ref(&self.lane.index_ref(number), index, synced)?;
+            crash::point();
+        }
+        repo.create_ref(&name, commit, synced)?;
+        crash::point();
+        if synced {
+            sync_folder(&repo.shared_state().join("lanes"))?;
+        }
+        self.ensure_complete(repo, written, commit, &record)?;
+        snapshot.learnt.store(repo, (name.clone(), commit))?;
+        if !record.wrote.is_empty() {
+            wrote::clear(repo)?;
+        }
+        let position = Position::load(repo)?;
+        if position
+            .tree
+            .is_some_and(|tree| tree != snapshot.tree.to_string())
+            && record.target.is_none()
+        {
+            Position::forget(repo)?;
+        }
+        Ok(Checkpoint {
+            name,
+            commit,
+            tree: snapshot.tree,
+            time: now(),
+            record,
+        })
+    }
+
+    /// A `git gc --prune=now` beside us may have taken what nothing named yet.
+    /// Then it is written again, where no gc can take it; what cannot be, is no
+    /// checkpoint.
+    fn ensure_complete(
+        &self,
+        repo: &Repo,
+        written: Written,
+        commit: ObjectId,
+        record: &Record,
+    ) -> Result<()> {
+        let gc_runs = repo.common_dir().join("gc.pid").exists();
+        if written.is_kept() && written.all_there() {
+            return Ok(());
+        }
+        if !gc_runs && written.all_there() {
+            return Ok(());
+        }
+        let rewritten = || -> Result<()> {
+            let mut sink = Sink::new(repo, writing(repo)?);
+            sink.be_defensive();
+            for id in &written.objects {
+                let object = repo.gix().find_object(*id)?;
+                sink.put(repo.gix(), object.kind, object.detach().data)?;
+            }
+            sink.finish()?;
+            Ok(())
+        };
+        if rewritten().is_ok() {
+            return Ok(());
+        }
+        repo.delete_ref(&self.lane.checkpoint_ref(record.number), commit)?;
+        if let Some(index) = record.index {
+            repo.delete_ref(&self.lane.index_ref(record.number), index)?;
+        }
+        Err(hinted(
+            "a gc took objects of this checkpoint while it was written",
+            "run it again; and let gc keep young objects (no '--prune=now' beside other work)",
+        ))
+    }
+}
+
+/// The settings besides attributes that decide what a checkout makes of a blob.
+fn conversion_config(repo: &Repo) -> Vec<String> {
+    ["core.autocrlf", "core.eol"]
+        .into_iter()
+        .filter_map(|key| Some(format!("{key}={}", repo.config_text(key)?)))
+        .collect()
+}
+
+/// A commit by a fixed identity. The author date is now; the committer date is
+/// one second after the epoch, so that `git fetch` offers these commits last and
+/// `git log --all` shows them last.
+pub(super) fn commit_bytes(tree: ObjectId, parent: Option<ObjectId>, message: &str) -> Vec<u8> {
+    let parent = parent.map_or_else(String::new, |id| format!("parent {id}\n"));
+    format!(
+        "tree {tree}\n{parent}author {IDENTITY} {} +0000\ncommitter {IDENTITY} 1 +0000\n\n{message}",
+        now()
+    )
+    .into_bytes()
+}
+
+const IDENTITY: &str = "git-harness <git-harness@localhost>";
+
+fn now() -> i64 {
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .ok()
+        .and_then(|d| i64::try_from(d.as_secs()).ok())
+        .unwrap_or(1)
+}

@@ -1,0 +1,276 @@
+//! What a checkpoint says about itself, to and from its commit.
+
+use gix::ObjectId;
+use gix::bstr::{BStr, BString, ByteSlice};
+
+use crate::error::{Context, Result};
+use crate::git::head::Head;
+use crate::git::quote::{quoted, unquoted};
+use crate::lane::trailer::{Reader, Writer, split_path};
+use crate::snapshot::scan::Skipped;
+
+/// The version of the stored format.
+const VERSION: u32 = 1;
+
+/// At most this many Skipped or Raw lines stand in the message itself.
+pub const LINES_AT_MOST: usize = 1000;
+
+/// Why a checkpoint was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// Someone asked for it.
+    #[default]
+    Save,
+    /// A tool is about to write the named paths.
+    BeforeWrite,
+    /// A command is about to run.
+    BeforeCommand,
+    /// A command has ended.
+    AfterCommand,
+    /// An undo or redo is about to begin; the way back.
+    BeforeUndo,
+}
+
+impl Kind {
+    const NAMES: [(Kind, &'static str); 5] = [
+        (Kind::Save, "save"),
+        (Kind::BeforeWrite, "before-write"),
+        (Kind::BeforeCommand, "before-command"),
+        (Kind::AfterCommand, "after-command"),
+        (Kind::BeforeUndo, "before-undo"),
+    ];
+
+    /// Its name in the stored format.
+    pub fn name(self) -> &'static str {
+        Self::NAMES
+            .iter()
+            .find(|(kind, _)| *kind == self)
+            .map_or("save", |(_, name)| name)
+    }
+
+    fn parse(name: &str) -> Self {
+        Self::NAMES
+            .iter()
+            .find(|(_, n)| *n == name)
+            .map_or(Kind::Save, |(kind, _)| *kind)
+    }
+}
+
+/// Everything but the tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Record {
+    /// The first line.
+    pub label: String,
+    /// Its number in the lane, from 1.
+    pub number: u32,
+    /// Its lane.
+    pub lane: String,
+    /// The id of the worktree it was taken in.
+    pub worktree: String,
+    /// HEAD at that moment.
+    pub head: Head,
+    /// The operation that was under way: merge, rebase, cherry-pick, revert, bisect.
+    pub operation: Option<String>,
+    /// The commit that holds the index, when it was worth one.
+    pub index: Option<ObjectId>,
+    /// Why it was taken.
+    pub kind: Kind,
+    /// The tool that is about to write.
+    pub tool: Option<String>,
+    /// The paths it is about to write.
+    pub paths: Vec<BString>,
+    /// The agent's id of the call.
+    pub call: Option<String>,
+    /// The agent's id of the session.
+    pub session: Option<String>,
+    /// After a command: the number of the checkpoint before it.
+    pub after: Option<u32>,
+    /// The command, masked.
+    pub command: Option<String>,
+    /// Before an undo: the checkpoint that it restores.
+    pub target: Option<String>,
+    /// What tools left since the checkpoint before: the blob, or nothing for "absent".
+    pub wrote: Vec<(BString, Option<ObjectId>)>,
+    /// What could not be captured.
+    pub skipped: Vec<Skipped>,
+    /// Paths stored as they are although a conversion applies.
+    pub raw: Vec<BString>,
+    /// Configuration under which git's form gives back the bytes: `key=value`.
+    pub config: Vec<String>,
+    /// HEAD or the index moved while it was taken.
+    pub moved: bool,
+}
+
+impl Record {
+    /// The commit's message. Of very long lists the first
+    /// [`LINES_AT_MOST`] stand in it.
+    pub fn message(&self) -> String {
+        let mut out = Writer::new(&self.label);
+        out.add("Version", VERSION);
+        out.add("Number", self.number);
+        out.add("Lane", &self.lane);
+        out.add("Worktree", &self.worktree);
+        out.add("Head", head_text(&self.head));
+        out.add_some("Operation", self.operation.as_ref());
+        out.add_some("Index", self.index);
+        out.add("Kind", self.kind.name());
+        out.add_some("Tool", self.tool.as_ref());
+        for path in &self.paths {
+            out.add_path("Path", path.as_bstr());
+        }
+        out.add_some("Call", self.call.as_ref());
+        out.add_some("Session", self.session.as_ref());
+        out.add_some("After", self.after);
+        out.add_some("Command", self.command.as_ref());
+        out.add_some("Target", self.target.as_ref());
+        for (path, id) in &self.wrote {
+            let id = id.map_or_else(|| "absent".to_owned(), |id| id.to_string());
+            out.add("Wrote", format_args!("{id} {}", quoted(path.as_bstr())));
+        }
+        for entry in &self.config {
+            out.add("Config", entry);
+        }
+        if self.moved {
+            out.add("Moved", "HEAD or the index moved while this was taken");
+        }
+        if self.skipped.len() > LINES_AT_MOST {
+            out.add("Skipped-Count", self.skipped.len());
+        }
+        for skipped in self.skipped.iter().take(LINES_AT_MOST) {
+            out.add("Skipped", skipped_line(skipped));
+        }
+        if self.raw.len() > LINES_AT_MOST {
+            out.add("Raw-Count", self.raw.len());
+        }
+        for path in self.raw.iter().take(LINES_AT_MOST) {
+            out.add_path("Raw", path.as_bstr());
+        }
+        out.finish()
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When it is none of ours.
+    pub fn parse(message: &BStr) -> Result<Self> {
+        let read = Reader::new(message);
+        let number = |key: &str| read.text(key).and_then(|n| n.parse().ok());
+        Ok(Record {
+            number: number("Number").context("it has no Harness-Number")?,
+            lane: read.text("Lane").context("it has no Harness-Lane")?,
+            worktree: read.text("Worktree").unwrap_or_default(),
+            head: read.first("Head").map(parse_head).unwrap_or_default(),
+            operation: read.text("Operation"),
+            index: read.first("Index").and_then(|v| ObjectId::from_hex(v).ok()),
+            kind: Kind::parse(&read.text("Kind").unwrap_or_default()),
+            tool: read.text("Tool"),
+            paths: read.paths("Path"),
+            call: read.text("Call"),
+            session: read.text("Session"),
+            after: number("After"),
+            command: read.text("Command"),
+            target: read.text("Target"),
+            wrote: read.all("Wrote").filter_map(parse_wrote).collect(),
+            skipped: read.all("Skipped").filter_map(parse_skipped).collect(),
+            raw: read.paths("Raw"),
+            config: read
+                .all("Config")
+                .map(|v| v.to_str_lossy().into_owned())
+                .collect(),
+            moved: read.first("Moved").is_some(),
+            label: read.label,
+        })
+    }
+}
+
+/// `<oid> <ref>`, `<oid> (detached)` or `unborn <ref>`.
+fn head_text(head: &Head) -> String {
+    let commit = head
+        .commit
+        .map_or_else(|| "unborn".to_owned(), |id| id.to_string());
+    let branch = head
+        .branch
+        .as_ref()
+        .map_or_else(|| "(detached)".to_owned(), |name| quoted(name.as_bstr()));
+    format!("{commit} {branch}")
+}
+
+fn parse_head(text: &BStr) -> Head {
+    let (commit, branch) = text.split_once_str(" ").unwrap_or((text, b"(detached)"));
+    Head {
+        commit: ObjectId::from_hex(commit).ok(),
+        branch: (branch != b"(detached)")
+            .then(|| unquoted(branch.as_bstr()))
+            .flatten(),
+    }
+}
+
+fn parse_wrote(value: &BStr) -> Option<(BString, Option<ObjectId>)> {
+    let (id, path) = value.split_once_str(" ")?;
+    let id = match id {
+        b"absent" => None,
+        hex => Some(ObjectId::from_hex(hex).ok()?),
+    };
+    Some((unquoted(path.as_bstr())?, id))
+}
+
+/// A path that was skipped, always in quotes so that its reason can follow.
+pub fn skipped_line(skipped: &Skipped) -> String {
+    let path = quoted(skipped.path.as_bstr());
+    let path = if path.starts_with('"') {
+        path
+    } else {
+        format!("\"{path}\"")
+    };
+    format!("{path} {}", skipped.reason)
+}
+
+/// The inverse of [`skipped_line`].
+pub fn parse_skipped(value: &BStr) -> Option<Skipped> {
+    let (path, rest) = split_path(value)?;
+    Some(Skipped {
+        path,
+        reason: rest.trim().to_str_lossy().into_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let id = ObjectId::from_hex(b"0123456789012345678901234567890123456789").expect("hex");
+        let record = Record {
+            label: "before edit_file a b".to_owned(),
+            number: 12,
+            lane: "main".to_owned(),
+            worktree: "00ff".to_owned(),
+            head: Head {
+                branch: Some("refs/heads/a b".into()),
+                commit: Some(id),
+            },
+            operation: Some("merge".to_owned()),
+            index: Some(id),
+            kind: Kind::BeforeWrite,
+            tool: Some("edit_file".to_owned()),
+            paths: vec!["a b".into(), b"\xff\n".as_slice().into()],
+            call: Some("toolu_1".to_owned()),
+            session: Some("s".to_owned()),
+            after: Some(3),
+            command: Some("cargo test".to_owned()),
+            target: Some("main/002".to_owned()),
+            wrote: vec![("x y".into(), Some(id)), ("gone".into(), None)],
+            skipped: vec![Skipped {
+                path: "big \"file\"".into(),
+                reason: "too large".to_owned(),
+            }],
+            raw: vec!["mixed.txt".into()],
+            config: vec!["core.autocrlf=true".to_owned()],
+            moved: true,
+        };
+        let message = record.message();
+        let read = Record::parse(message.as_bytes().as_bstr()).expect("ours");
+        assert_eq!(read, record);
+    }
+}

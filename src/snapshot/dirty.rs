@@ -1,0 +1,44 @@
+//! What a snapshot of the outer repository cannot hold: work inside a nested one.
+
+use gix::bstr::{BString, ByteSlice};
+
+use crate::error::Result;
+use crate::git::Repo;
+use crate::snapshot::root::Root;
+use crate::snapshot::scan::Skipped;
+use crate::snapshot::sink::Writing;
+use crate::snapshot::take::{Request, take};
+
+/// Adds a line for each of `nested` whose working tree is not its HEAD.
+pub(super) fn note(repo: &Repo, root: &Root, nested: &[BString], skipped: &mut Vec<Skipped>) {
+    for path in nested {
+        let reason = match is_dirty(repo, root, path) {
+            Ok(false) => continue,
+            Ok(true) => "changes inside are not captured".to_owned(),
+            Err(e) => format!("cannot be looked at: {e:#}"),
+        };
+        skipped.push(Skipped {
+            path: path.clone(),
+            reason,
+        });
+    }
+}
+
+fn is_dirty(outer: &Repo, root: &Root, path: &BString) -> Result<bool> {
+    let inner = Repo::at(&root.join(path.as_bstr()))?;
+    if inner.common_dir() == outer.common_dir() {
+        // A linked worktree of the same repository has checkpoints of its own.
+        return Ok(false);
+    }
+    let Some(head) = inner.head()?.commit else {
+        return Ok(false);
+    };
+    let snapshot = take(
+        &inner,
+        &Request {
+            writing: Writing::Nothing,
+            also: Vec::new(),
+        },
+    )?;
+    Ok(snapshot.tree != inner.tree_of(head)?)
+}

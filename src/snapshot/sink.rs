@@ -1,0 +1,356 @@
+//! Where new objects go: loose files while they are few, one pack as soon as
+//! they are many, so that making them durable is one sync and not one each.
+//! The objects exist when [`Sink::finish`] returns, and not before.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use gix::ObjectId;
+use gix::objs::Kind;
+use rayon::prelude::*;
+use tempfile::NamedTempFile;
+
+use crate::error::{Context, Result};
+use crate::git::Repo;
+use crate::snapshot::pack::{Pack, PackWriter};
+use crate::state::file::explain;
+
+/// Above this many objects, a pack.
+const LOOSE_AT_MOST: usize = 8;
+/// Or above this many bytes, so that memory stays flat.
+const PENDING_BYTES_AT_MOST: usize = 4 << 20;
+
+/// What a sink does with objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writing {
+    /// Computes ids only; nothing is written.
+    Nothing,
+    /// Writes, and leaves it to the system when it reaches the disk.
+    Fast,
+    /// Writes, and syncs everything once in [`Sink::finish`].
+    Synced,
+}
+
+/// A place for the objects of one snapshot, used from many threads.
+pub struct Sink {
+    objects: PathBuf,
+    hash: gix::hash::Kind,
+    writing: Writing,
+    /// Objects that the anchor checkpoint keeps: no need to look.
+    kept: HashSet<ObjectId>,
+    state: Mutex<State>,
+    /// A gc is under way and may be about to prune what nothing names yet:
+    /// everything goes into a pack that it must keep.
+    defensive: bool,
+}
+
+#[derive(Default)]
+struct State {
+    seen: HashSet<ObjectId>,
+    trees: Vec<ObjectId>,
+    pending: Vec<(ObjectId, Kind, Vec<u8>)>,
+    pending_bytes: usize,
+    pack: Option<PackWriter>,
+    written: Vec<ObjectId>,
+}
+
+/// What a finished sink has written. Dropped, it frees its pack for git's gc,
+/// so it must live until a ref names the objects.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// New objects, and old ones that only we may be using.
+    pub objects: Vec<ObjectId>,
+    pack: Option<Pack>,
+    folder: PathBuf,
+    hash: Option<gix::hash::Kind>,
+}
+
+impl Written {
+    /// Whether every object is on disk now: asked with fresh eyes, since an open
+    /// handle still reads from packs that are gone.
+    pub fn all_there(&self) -> bool {
+        let absent: Vec<ObjectId> = self
+            .objects
+            .iter()
+            .copied()
+            .filter(|id| !loose_path(&self.folder, *id).exists())
+            .collect();
+        if absent.is_empty() {
+            return true;
+        }
+        let hash = self.hash.unwrap_or(gix::hash::Kind::Sha1);
+        gix::odb::at_opts(self.folder.clone(), hash, Vec::new(), Default::default()).is_ok_and(
+            |store| {
+                absent
+                    .iter()
+                    .all(|id| gix::objs::Exists::exists(&store, id))
+            },
+        )
+    }
+
+    /// Whether a running gc cannot have taken the objects.
+    pub fn is_kept(&self) -> bool {
+        self.pack.is_some()
+    }
+}
+
+impl Sink {
+    /// A sink into the object store of `repo`.
+    pub fn new(repo: &Repo, writing: Writing) -> Self {
+        Sink {
+            objects: repo.gix().objects.store_ref().path().to_owned(),
+            hash: repo.gix().object_hash(),
+            writing,
+            kept: HashSet::new(),
+            state: Mutex::new(State::default()),
+            defensive: repo.common_dir().join("gc.pid").exists(),
+        }
+    }
+
+    /// Objects that need no look-up, since a ref of ours keeps them.
+    pub fn trust(&mut self, kept: impl IntoIterator<Item = ObjectId>) {
+        self.kept.extend(kept);
+    }
+
+    /// Puts everything into a kept pack, also what exists already.
+    pub fn be_defensive(&mut self) {
+        self.defensive = true;
+    }
+
+    /// The id of an object, without writing it.
+    ///
+    /// # Errors
+    /// When the hash detects an attack on SHA-1.
+    pub fn id(&self, kind: Kind, bytes: &[u8]) -> Result<ObjectId> {
+        gix::objs::compute_hash(self.hash, kind, bytes).context("cannot hash an object")
+    }
+
+    /// Takes an object, and gives its id. `repo` is the calling thread's handle.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&self, repo: &gix::Repository, kind: Kind, bytes: Vec<u8>) -> Result<ObjectId> {
+        let id = self.id(kind, &bytes)?;
+        if kind == Kind::Tree {
+            self.state().trees.push(id);
+        }
+        if self.writing == Writing::Nothing || self.kept.contains(&id) {
+            return Ok(id);
+        }
+        if !self.state().seen.insert(id) {
+            return Ok(id);
+        }
+        if !self.defensive {
+            if freshen(&self.loose_path(id)) {
+                self.state().written.push(id);
+                return Ok(id);
+            }
+            if repo.has_object(id) {
+                self.state().written.push(id);
+                return Ok(id);
+            }
+        }
+        let mut state = self.state();
+        state.written.push(id);
+        if state.pack.is_none() {
+            state.pending_bytes += bytes.len();
+            state.pending.push((id, kind, bytes));
+            let many =
+                state.pending.len() > LOOSE_AT_MOST || state.pending_bytes > PENDING_BYTES_AT_MOST;
+            if many {
+                self.open_pack(&mut state)?;
+            }
+            return Ok(id);
+        }
+        drop(state);
+        let compressed = deflate(&bytes)?;
+        if let Some(pack) = self.state().pack.as_mut() {
+            pack.add(id, kind, bytes.len(), &compressed)?;
+        }
+        Ok(id)
+    }
+
+    /// All trees that were put here so far, sorted: those that no index names.
+    pub fn trees(&self) -> Vec<ObjectId> {
+        let mut trees = self.state().trees.clone();
+        trees.sort();
+        trees.dedup();
+        trees
+    }
+
+    /// Whether the existing object `id` can be used: it is there, and lives on.
+    pub fn reuse(&self, repo: &gix::Repository, id: ObjectId) -> bool {
+        if self.writing == Writing::Nothing {
+            return true;
+        }
+        let there = !self.defensive && (freshen(&self.loose_path(id)) || repo.has_object(id));
+        if there {
+            self.state().written.push(id);
+        }
+        there
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn open_pack(&self, state: &mut State) -> Result<()> {
+        let mut pack = PackWriter::create(&self.objects.join("pack"), self.hash)?;
+        for (id, kind, bytes) in state.pending.drain(..) {
+            pack.add(id, kind, bytes.len(), &deflate(&bytes)?)?;
+        }
+        state.pack = Some(pack);
+        Ok(())
+    }
+
+    /// Makes the objects exist, and durable when so asked.
+    ///
+    /// # Errors
+    /// When a file cannot be written, synced or renamed.
+    pub fn finish(self) -> Result<Written> {
+        if self.defensive && !self.state().pending.is_empty() {
+            let mut state = self.state();
+            self.open_pack(&mut state)?;
+        }
+        let synced = self.writing == Writing::Synced;
+        let mut state = std::mem::take(&mut *self.state());
+        let pack = match state.pack.take() {
+            Some(pack) => Some(pack.finish(synced)?),
+            None => {
+                state.pending.par_iter().try_for_each(|(id, kind, bytes)| {
+                    self.write_loose(*id, *kind, bytes, synced)
+                })?;
+                None
+            }
+        };
+        Ok(Written {
+            objects: state.written,
+            pack,
+            folder: self.objects,
+            hash: Some(self.hash),
+        })
+    }
+
+    fn loose_path(&self, id: ObjectId) -> PathBuf {
+        loose_path(&self.objects, id)
+    }
+
+    fn write_loose(&self, id: ObjectId, kind: Kind, bytes: &[u8], synced: bool) -> Result<()> {
+        let path = self.loose_path(id);
+        let folder = path.parent().unwrap_or(&self.objects);
+        let write = || -> io::Result<()> {
+            let mut encoder = ZlibEncoder::new(temporary(&self.objects)?, Compression::fast());
+            write!(encoder, "{kind} {}\0", bytes.len())?;
+            encoder.write_all(bytes)?;
+            let file = encoder.finish()?;
+            if synced {
+                file.as_file().sync_all()?;
+            }
+            fs::create_dir_all(folder)?;
+            crate::state::crash::point();
+            file.persist(&path).map_err(|e| e.error)?;
+            Ok(())
+        };
+        write()
+            .map_err(|e| explain(e, &self.objects))
+            .with_context(|| format!("cannot write the object {id}"))
+    }
+}
+
+/// Streams the large file `file` into a loose object: hashed and compressed in
+/// one pass, never in memory as a whole. `size` must be what it will give.
+///
+/// # Errors
+/// When it cannot be read or written, or gives another number of bytes.
+pub fn put_stream(sink: &Sink, mut file: File, size: u64) -> Result<ObjectId> {
+    let mut hasher = gix::hash::hasher(sink.hash);
+    let header = format!("blob {size}\0");
+    hasher.update(header.as_bytes());
+    let mut encoder = match sink.writing {
+        Writing::Nothing => None,
+        _ => Some(ZlibEncoder::new(
+            temporary(&sink.objects)
+                .map_err(|e| explain(e, &sink.objects))
+                .context("cannot write a large object")?,
+            Compression::fast(),
+        )),
+    };
+    if let Some(encoder) = &mut encoder {
+        encoder.write_all(header.as_bytes())?;
+    }
+    let mut buffer = vec![0; 1 << 18];
+    let mut total = 0;
+    loop {
+        let count = file.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        total += count as u64;
+        hasher.update(&buffer[..count]);
+        if let Some(encoder) = &mut encoder {
+            encoder.write_all(&buffer[..count])?;
+        }
+    }
+    if total != size {
+        return Err(crate::error::anyhow!("the file changed while it was read"));
+    }
+    let id = hasher.try_finalize().context("cannot hash a large file")?;
+    if let Some(encoder) = encoder {
+        let target = encoder.finish()?;
+        let path = sink.loose_path(id);
+        if !freshen(&path) {
+            if sink.writing == Writing::Synced {
+                target.as_file().sync_all()?;
+            }
+            fs::create_dir_all(path.parent().unwrap_or(&sink.objects))?;
+            target.persist(&path).map_err(|e| e.error)?;
+        }
+        sink.state().written.push(id);
+    }
+    Ok(id)
+}
+
+fn loose_path(objects: &Path, id: ObjectId) -> PathBuf {
+    let hex = id.to_hex().to_string();
+    objects.join(&hex[..2]).join(&hex[2..])
+}
+
+fn temporary(objects: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        // git's own name for such a file, so that its gc clears what a crash left.
+        .prefix("tmp_obj_")
+        .permissions(fs::Permissions::from_mode(0o444))
+        .tempfile_in(objects)
+}
+
+/// Marks an existing loose object as used, as git does, so that a prune by age
+/// lets it live. False when it is not there.
+fn freshen(path: &Path) -> bool {
+    let now = rustix::fs::Timestamps {
+        last_access: omit(),
+        last_modification: rustix::fs::Timespec {
+            tv_sec: 0,
+            tv_nsec: rustix::fs::UTIME_NOW as _,
+        },
+    };
+    rustix::fs::utimensat(rustix::fs::CWD, path, &now, rustix::fs::AtFlags::empty()).is_ok()
+}
+
+fn omit() -> rustix::fs::Timespec {
+    rustix::fs::Timespec {
+        tv_sec: 0,
+        tv_nsec: rustix::fs::UTIME_OMIT as _,
+    }
+}
+
+fn deflate(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::fast());
+    encoder.write_all(bytes)?;
+    encoder.finish().context("cannot compress an object")
+}

@@ -1,0 +1,329 @@
+//! Takes a snapshot: scan → blobs → tree, once, without turning back.
+
+use gix::ObjectId;
+use gix::bstr::{BString, ByteSlice};
+use gix::index::entry::Mode;
+
+use crate::error::{Result, hinted};
+use crate::git::Repo;
+use crate::git::head::Head;
+use crate::snapshot::attributes;
+use crate::snapshot::cache::Cache;
+use crate::snapshot::capture::{self, Capture, Capturer};
+use crate::snapshot::dirty;
+use crate::snapshot::ignore::Ignore;
+use crate::snapshot::index::Index;
+use crate::snapshot::prove;
+use crate::snapshot::root::Root;
+use crate::snapshot::scan::{Candidate, Skipped, Walk};
+use crate::snapshot::sink::{Sink, Writing};
+use crate::snapshot::stat::Trust;
+use crate::snapshot::tree::{Builder, Change};
+use crate::state::file::Replacement;
+
+/// How often a scan is made again whose HEAD or index moved under it.
+const TRIES: usize = 3;
+
+/// What is wanted of a snapshot.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Whether objects are written, and how.
+    pub writing: Writing,
+    /// Paths to capture whatever the ignore rules and limits say.
+    pub also: Vec<BString>,
+}
+
+/// The state of a working tree at one moment.
+pub struct Snapshot {
+    /// Its tree.
+    pub tree: ObjectId,
+    /// How it differs from the user's index, sorted by path.
+    pub changes: Vec<Change>,
+    /// What could not be captured, sorted by path.
+    pub skipped: Vec<Skipped>,
+    /// Paths stored as they are although a conversion applies, sorted.
+    pub raw: Vec<BString>,
+    /// HEAD, before and after.
+    pub head: Head,
+    /// The index, before and after.
+    pub index: Index,
+    /// HEAD or the index moved during every try: the snapshot is of no single moment.
+    pub moved: bool,
+    /// Where its objects are waiting to be written.
+    pub sink: Sink,
+    /// What the next snapshot may use, once this one has a ref.
+    pub learnt: Learnt,
+}
+
+/// The side cache of the next snapshot, not yet written.
+pub struct Learnt {
+    cache: Cache,
+    changed: bool,
+    target: Option<Replacement>,
+}
+
+impl Learnt {
+    /// Writes the side cache, anchored at the ref that keeps its ids.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn store(mut self, repo: &Repo, anchor: (String, ObjectId)) -> Result<()> {
+        let Some(target) = self.target else {
+            return Ok(());
+        };
+        // An unchanged cache stays anchored where it is, as long as that ref stands.
+        if !self.changed {
+            return Ok(());
+        }
+        self.cache.anchor = Some(anchor);
+        self.cache.store(repo, target)
+    }
+}
+
+/// Takes a snapshot of the worktree of `repo`.
+///
+/// # Errors
+/// When the worktree as a whole cannot be read, or an object not be written. A
+/// path that cannot be captured is no error but listed.
+pub fn take(repo: &Repo, request: &Request) -> Result<Snapshot> {
+    let root = Root::open(repo.require_worktree()?)?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let head = repo.head()?;
+        let index = Index::load(repo)?;
+        let mut snapshot = take_once(repo, &root, request, head, index)?;
+        let settled = snapshot.index.is_current(repo) && repo.head()? == snapshot.head;
+        snapshot.moved = !settled;
+        if settled || tries == TRIES {
+            return Ok(snapshot);
+        }
+    }
+}
+
+fn take_once(
+    repo: &Repo,
+    root: &Root,
+    request: &Request,
+    head: Head,
+    mut index: Index,
+) -> Result<Snapshot> {
+    index.expand_present_folders(repo, root)?;
+    refuse_too_many(repo, index.state().entries().len())?;
+    let target = match request.writing {
+        Writing::Nothing => None,
+        _ => Some(Cache::target(repo)?),
+    };
+    let mut target = target;
+    let clock = target.as_mut().and_then(|t| now(t));
+    let shared = repo.gix().clone().into_sync();
+    let config = |key, default| repo.config_bool(key, default);
+    let trust = Trust {
+        executable_bit: config("core.fileMode", true)?,
+        links: config("core.symlinks", true)?,
+    };
+    let ignore = Ignore::on_disk(&shared, index.state());
+    let mut scan = Walk {
+        root,
+        index: index.state(),
+        index_written: index.written(),
+        ignore: &ignore,
+        trust,
+        ignore_case: config("core.ignoreCase", false)?,
+        own_folders: own_folders(repo, root),
+    }
+    .run()?;
+    drop(ignore);
+    refuse_too_many(repo, index.state().entries().len() + scan.candidates.len())?;
+
+    let old = Cache::load(repo);
+    let anchored = old.is_anchored(repo)?;
+    let mut cache = Cache::default();
+    let rules = attributes::survey(repo, root, index.state(), &scan)?;
+    if rules.convert {
+        let proven: &[u64] = if old.fingerprint == rules.fingerprint {
+            &old.proven
+        } else {
+            &[]
+        };
+        let proof = prove::prove(&shared, root, index.state(), &scan, proven)?;
+        scan.candidates.extend(proof.doubtful);
+        scan.candidates.sort_by(|a, b| a.path.cmp(&b.path));
+        cache.fingerprint = rules.fingerprint;
+        cache.proven = proof.proven;
+    }
+    // What is known was stored under the rules of then.
+    let same_rules = old.fingerprint == cache.fingerprint;
+    let known = if same_rules { &old } else { &Cache::default() };
+
+    let mut skipped = std::mem::take(&mut scan.skipped);
+    skipped.extend(capture::limit(
+        &mut scan.candidates,
+        known,
+        repo.config_size("checkpoint.maxFileSize", 100 << 20)?,
+        repo.config_size("checkpoint.maxNew", 2 << 30)?,
+    ));
+    add_asked(root, trust, request, &index, &mut scan.candidates);
+
+    let mut sink = Sink::new(repo, request.writing);
+    if anchored {
+        sink.trust(old.trees.iter().copied());
+        sink.trust(known.files.values().map(|known| known.id));
+    }
+    let captures = Capturer {
+        root,
+        shared: &shared,
+        index: index.state(),
+        convert: rules.convert,
+        sink: &sink,
+        cache: known,
+        anchored,
+        links: trust.links,
+    }
+    .all(&scan.candidates)?;
+
+    let mut changes: Vec<Change> = Vec::with_capacity(captures.len() + scan.gone.len());
+    let mut raw = Vec::new();
+    for (candidate, capture) in scan.candidates.iter().zip(&captures) {
+        if let Some(known) = capture::remember(capture, clock) {
+            cache.files.insert(candidate.path.clone(), known);
+        }
+        match capture {
+            Capture::Blob {
+                mode, id, raw: r, ..
+            } => {
+                if *r {
+                    raw.push(candidate.path.clone());
+                }
+                changes.push((candidate.path.clone(), Some((*mode, *id))));
+            }
+            Capture::Gone => changes.push((candidate.path.clone(), None)),
+            Capture::Skipped(reason) => skipped.push(Skipped {
+                path: candidate.path.clone(),
+                reason: reason.clone(),
+            }),
+        }
+    }
+    changes.extend(scan.gone.drain(..).map(|path| (path, None)));
+    changes.extend(
+        scan.commits
+            .drain(..)
+            .map(|(path, id)| (path, Some((Mode::COMMIT, id)))),
+    );
+    changes.sort();
+    changes.dedup_by(|later, earlier| later.0 == earlier.0 && keep_present(later, earlier));
+    changes.retain(|change| !is_as_indexed(&index, change));
+    dirty::note(repo, root, &scan.submodules, &mut skipped);
+    skipped.sort();
+    skipped.dedup();
+
+    let tree = Builder {
+        index: index.state(),
+        stage: 0,
+        sink: &sink,
+        repo: repo.gix(),
+    }
+    .build(&changes)?;
+    cache.trees = sink.trees();
+    let changed = !anchored
+        || cache
+            != Cache {
+                anchor: None,
+                ..old
+            };
+    Ok(Snapshot {
+        tree,
+        changes,
+        skipped,
+        raw,
+        head,
+        index,
+        moved: false,
+        sink,
+        learnt: Learnt {
+            cache,
+            changed,
+            target,
+        },
+    })
+}
+
+/// A path may be both gone (the file) and there (what took its place in the same
+/// moment): what is there counts. `None` sorts first.
+fn keep_present(later: &Change, earlier: &mut Change) -> bool {
+    earlier.1 = later.1;
+    true
+}
+
+fn is_as_indexed(index: &Index, change: &Change) -> bool {
+    let (path, now) = change;
+    let state = index.state();
+    match (state.entry_by_path(path.as_bstr()), now) {
+        (Some(entry), Some((mode, id))) => {
+            entry.mode == *mode
+                && entry.id == *id
+                && !entry
+                    .flags
+                    .contains(gix::index::entry::Flags::INTENT_TO_ADD)
+        }
+        _ => false,
+    }
+}
+
+/// Adds what was asked for by name and is on disk.
+fn add_asked(
+    root: &Root,
+    trust: Trust,
+    request: &Request,
+    index: &Index,
+    candidates: &mut Vec<Candidate>,
+) {
+    for path in &request.also {
+        let known = candidates.binary_search_by(|c| c.path.cmp(path));
+        let (Err(at), Ok(Some(stat))) = (known, root.stat(path.as_bstr())) else {
+            continue;
+        };
+        let entry = index.state().entry_index_by_path(path.as_bstr()).ok();
+        let indexed = entry.map(|position| index.state().entries()[position].mode);
+        if let Some(mode) = stat.mode(indexed, trust) {
+            candidates.insert(
+                at,
+                Candidate {
+                    path: path.clone(),
+                    entry,
+                    stat,
+                    mode,
+                },
+            );
+        }
+    }
+}
+
+fn refuse_too_many(repo: &Repo, files: usize) -> Result<()> {
+    let limit = repo.config_size("checkpoint.maxFiles", 1_000_000)?;
+    if files as u64 > limit {
+        return Err(hinted(
+            format!("{files} files are more than checkpoint.maxFiles ({limit})"),
+            "ignore what is not yours, or raise the limit: \
+             'git config checkpoint.maxFiles <number>'",
+        ));
+    }
+    Ok(())
+}
+
+/// The time of a file that was made just now.
+fn now(target: &mut Replacement) -> Option<(i64, u32)> {
+    rustix::fs::fstat(target.file())
+        .ok()
+        .map(|raw| crate::snapshot::stat::Stat::of(&raw).mtime)
+}
+
+/// Our git folders, where they lie in the worktree under another name than `.git`.
+fn own_folders(repo: &Repo, root: &Root) -> Vec<BString> {
+    [repo.git_dir(), repo.common_dir()]
+        .iter()
+        .filter_map(|folder| folder.strip_prefix(root.path()).ok())
+        .map(crate::snapshot::root::bytes_of)
+        .filter(|path| !path.is_empty())
+        .collect()
+}
