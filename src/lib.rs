@@ -2,6 +2,7 @@
 //! safely in a real repository. The map, in reading order:
 //!
 //! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
+//! - [`replay`]: the program `git-replay`, likewise, with the journal's format and the patches.
 //! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
 //! - [`snapshot`]: the state of a working tree: scan, blobs, tree, and restoring it.
 //! - [`git`]: the only door to git, gix and the command line behind one face.

@@ -40,7 +40,10 @@ enum Stop {
 
 impl Applier {
     pub(super) fn new() -> Self {
-        Applier { last: None, only_git: false }
+        Applier {
+            last: None,
+            only_git: false,
+        }
     }
 
     /// Applies `patch` to the tree `base`; the record says that it gives `recorded`.
@@ -66,7 +69,10 @@ impl Applier {
                     return Ok(Applied::Tree(id));
                 }
                 Err(Stop::Link(link)) => {
-                    bail!("its patch writes through the link '{}'", quoted(link.as_bstr()))
+                    bail!(
+                        "its patch writes through the link '{}'",
+                        quoted(link.as_bstr())
+                    )
                 }
                 Ok(_) | Err(Stop::AskGit) => store.discard(),
             }
@@ -77,7 +83,10 @@ impl Applier {
 
 fn by_git(store: &mut Store, base: ObjectId, patch: &str) -> Result<Applied> {
     store.show_git()?;
-    store.room().git(&["read-tree", &base.to_string()]).stdout()?;
+    store
+        .room()
+        .git(&["read-tree", &base.to_string()])
+        .stdout()?;
     let output = store
         .room()
         .git(&["apply", "--cached", "--binary", "--whitespace=nowarn", "-"])
@@ -192,7 +201,11 @@ fn leaf(store: &mut Store, tree: &mut Tree, change: &Change<'_>) -> Result<Optio
 
 /// A link in the place of a file that git reads itself: git refuses some of these.
 fn is_odd(change: &Change<'_>, mode: u32) -> bool {
-    let name = change.path.rsplit(|b| *b == b'/').next().unwrap_or_default();
+    let name = change
+        .path
+        .rsplit(|b| *b == b'/')
+        .next()
+        .unwrap_or_default();
     mode == 0o120_000 && name.to_ascii_lowercase().starts_with(b".git")
 }
 

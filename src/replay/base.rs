@@ -51,13 +51,17 @@ pub(super) fn commit_of(repo: &Repo, revision: &str) -> Result<Option<ObjectId>>
         .arg(format!("{revision}^{{commit}}"))
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .answer()?;
-    Ok(line.map(|line| ObjectId::from_hex(line.trim_ascii())).transpose()?)
+    Ok(line
+        .map(|line| ObjectId::from_hex(line.trim_ascii()))
+        .transpose()?)
 }
 
 /// The commit that `revision` stands for.
 pub(super) fn require_commit(repo: &Repo, revision: &str) -> Result<ObjectId> {
     match commit_of(repo, revision) {
         Ok(Some(id)) => Ok(id),
-        _ => Err(crate::error::anyhow!("'{revision}' is no commit of this repository")),
+        _ => Err(crate::error::anyhow!(
+            "'{revision}' is no commit of this repository"
+        )),
     }
 }

@@ -20,7 +20,13 @@ pub(super) fn best_of_plain(
     let (author, committer) = (commit.author.header(), commit.committer.header());
     let build = |author: &str, committer: &str| {
         let message = commit.message.as_bytes();
-        RawCommit::plain(tree, parents, author.as_bytes(), committer.as_bytes(), message)
+        RawCommit::plain(
+            tree,
+            parents,
+            author.as_bytes(),
+            committer.as_bytes(),
+            message,
+        )
     };
     let plain = build(&author, &committer);
     if tree != commit.tree || store.id_of(Kind::Commit, &plain.content())? == commit.oid {
@@ -43,7 +49,9 @@ pub(super) fn best_of_plain(
 }
 
 fn west(header: &str) -> Option<String> {
-    header.strip_suffix("+0000").map(|rest| format!("{rest}-0000"))
+    header
+        .strip_suffix("+0000")
+        .map(|rest| format!("{rest}-0000"))
 }
 
 /// Why `rebuilt` has not the id of `commit`: the first differing header when
@@ -97,10 +105,19 @@ mod tests {
             let found = first_difference(&original, &rebuilt);
             assert!(found.contains(cause), "{found}");
         };
-        check("tree x\nauthor b\ncommitter c\n\nm", "'author' differs: it was 'b'");
+        check(
+            "tree x\nauthor b\ncommitter c\n\nm",
+            "'author' differs: it was 'b'",
+        );
         check("tree x\nauthor a\ncommitter c\ngpgsig s\n\nm", "signature");
-        check("tree x\nauthor a\ncommitter c\nencoding l\n\nm", "'encoding': this header");
-        check("tree x\nauthor a\n\nm", "'committer': the recorded commit has no");
+        check(
+            "tree x\nauthor a\ncommitter c\nencoding l\n\nm",
+            "'encoding': this header",
+        );
+        check(
+            "tree x\nauthor a\n\nm",
+            "'committer': the recorded commit has no",
+        );
         check("tree x\nauthor a\ncommitter c\n\nM", "the message differs");
     }
 }

@@ -86,7 +86,10 @@ impl Divergence {
         let actual = self.actual.as_deref().unwrap_or_default();
         let commit = self.commit.as_deref().map(short).unwrap_or_default();
         match self.kind {
-            What::Prompt => format!("turn {turn}: the prompt differs {}", apart(expected, actual)),
+            What::Prompt => format!(
+                "turn {turn}: the prompt differs {}",
+                apart(expected, actual)
+            ),
             What::Baseline => format!(
                 "turn {turn}: the run began with the tree {}, but here it is {}",
                 short(expected),
@@ -103,7 +106,9 @@ impl Divergence {
             What::Commit => format!(
                 "turn {turn}: commit {commit} has its tree, but its id would be {}: {}",
                 short(actual),
-                self.cause.as_deref().unwrap_or("the record does not say why")
+                self.cause
+                    .as_deref()
+                    .unwrap_or("the record does not say why")
             ),
             What::Unrecorded => format!("turn {turn}: its commits are not recorded: {expected}"),
             What::Exhausted => format!("turn {turn}: only {expected} were recorded"),
@@ -141,7 +146,12 @@ fn apart(expected: &str, actual: &str) -> String {
     let line = expected[..same].matches('\n').count() + 1;
     let start = expected[..same].rfind('\n').map_or(0, |at| at + 1);
     let head = |text: &str| -> String {
-        let text: String = text.get(start..).unwrap_or_default().chars().take(60).collect();
+        let text: String = text
+            .get(start..)
+            .unwrap_or_default()
+            .chars()
+            .take(60)
+            .collect();
         text.lines().next().unwrap_or_default().to_owned()
     };
     format!(
@@ -161,7 +171,10 @@ mod tests {
             apart("one\ntwo\n", "one\ntoo\n"),
             "on its line 2: recorded 'two', given 'too'"
         );
-        assert_eq!(apart("one", "one\n"), "on its line 1: recorded 'one', given 'one'");
+        assert_eq!(
+            apart("one", "one\n"),
+            "on its line 1: recorded 'one', given 'one'"
+        );
         apart("gr\u{fc}n", "gr\u{e4}n");
         apart("", "");
     }

@@ -80,7 +80,10 @@ fn identity(value: &[u8]) -> Option<&'static str> {
     if seconds.is_empty() || !seconds.iter().all(u8::is_ascii_digit) {
         return Some("badDate");
     }
-    let number = seconds.to_str().ok().and_then(|text| text.parse::<u64>().ok());
+    let number = seconds
+        .to_str()
+        .ok()
+        .and_then(|text| text.parse::<u64>().ok());
     if number.is_none_or(|number| number > i64::MAX as u64) {
         return Some("badDateOverflow");
     }
@@ -98,7 +101,11 @@ mod tests {
     fn check(author: &str, wanted: Option<&str>) {
         let tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         let content = format!("tree {tree}\nauthor {author}\ncommitter A <a@b> 1 +0000\n\nm");
-        assert_eq!(complaint(&RawCommit::cut(content.as_bytes())), wanted, "{author}");
+        assert_eq!(
+            complaint(&RawCommit::cut(content.as_bytes())),
+            wanted,
+            "{author}"
+        );
     }
 
     #[test]
@@ -114,7 +121,13 @@ mod tests {
         check("A", Some("missingEmail"));
         check("A <a@b> 01 +0000", Some("zeroPaddedDate"));
         check("A <a@b> -1 +0000", Some("badDate"));
-        check("A <a@b> 99999999999999999999 +0000", Some("badDateOverflow"));
-        assert_eq!(complaint(&RawCommit::cut(b"author x\n\nm")), Some("missingTree"));
+        check(
+            "A <a@b> 99999999999999999999 +0000",
+            Some("badDateOverflow"),
+        );
+        assert_eq!(
+            complaint(&RawCommit::cut(b"author x\n\nm")),
+            Some("missingTree")
+        );
     }
 }

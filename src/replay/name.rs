@@ -7,13 +7,21 @@ use std::path::{Path, PathBuf};
 use crate::cli::Exit;
 use crate::error::{Context, Result};
 use crate::git::command::Child;
+use crate::ui::Ui;
 
 /// Our subcommands.
-pub(super) const SUBCOMMANDS: &[&str] =
-    &["run", "record", "test", "show", "diff", "bisect", "convert", "help"];
+pub(super) const SUBCOMMANDS: &[&str] = &[
+    "run", "record", "test", "show", "diff", "bisect", "convert", "help",
+];
 
 /// What only the builtin has.
-const OF_BUILTIN: &[&str] = &["--onto", "--advance", "--contained", "--ref-action", "--revert"];
+const OF_BUILTIN: &[&str] = &[
+    "--onto",
+    "--advance",
+    "--contained",
+    "--ref-action",
+    "--revert",
+];
 
 /// What to do with a command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,17 +70,18 @@ fn is_of_builtin(argument: &OsStr) -> bool {
     })
 }
 
-/// Runs git's own program with `arguments`; `None` when this git has none.
-pub(super) fn hand_over(arguments: &[OsString]) -> Result<Option<Exit>> {
+/// Runs git's own program with `arguments`.
+pub(super) fn hand_over(arguments: &[OsString], ui: &mut Ui) -> Result<Exit> {
     let line = Child::git().arg("--exec-path").stdout()?;
     let folder = String::from_utf8(line).context("git's exec path is not UTF-8")?;
     let program = PathBuf::from(folder.trim_end_matches('\n')).join("git-replay");
     // Never through `git replay`: an older git would find us again.
     if !program.is_file() || is_us(&program) {
-        return Ok(None);
+        ui.say("fatal: these are options of git's own 'replay', which this git does not have");
+        return Ok(Exit::USAGE);
     }
     let status = Child::as_called(&program).args(arguments).status()?;
-    Ok(Some(Exit::of(status)))
+    Ok(Exit::of(status))
 }
 
 fn is_us(program: &Path) -> bool {

@@ -71,7 +71,9 @@ impl RawCommit {
             }
             let mut end = 0;
             loop {
-                end = rest[end..].find_byte(b'\n').map_or(rest.len(), |at| end + at + 1);
+                end = rest[end..]
+                    .find_byte(b'\n')
+                    .map_or(rest.len(), |at| end + at + 1);
                 if rest.get(end) != Some(&b' ') {
                     break;
                 }
@@ -88,7 +90,9 @@ impl RawCommit {
 
     /// The value of the first header called `name`.
     pub fn field(&self, name: &str) -> Option<&BStr> {
-        self.fields().find(|(n, _)| *n == name).map(|(_, value)| value)
+        self.fields()
+            .find(|(n, _)| *n == name)
+            .map(|(_, value)| value)
     }
 
     /// The id in the `tree` header.
@@ -163,7 +167,11 @@ pub fn cut_identity(value: &[u8]) -> (&[u8], &[u8], &[u8]) {
         return (name, rest, b"");
     };
     let date = &rest[close + 1..];
-    (name, &rest[..close], date.strip_prefix(b" ").unwrap_or(date))
+    (
+        name,
+        &rest[..close],
+        date.strip_prefix(b" ").unwrap_or(date),
+    )
 }
 
 /// The id that `text` spells, when it does so as git prints it.

@@ -86,7 +86,13 @@ impl Pack {
         let mut crc = Crc::new();
         crc.update(&self.pending[start..]);
         let size = content.len() as u64;
-        let stored = Stored { kind, size, offset, data, crc: crc.sum() };
+        let stored = Stored {
+            kind,
+            size,
+            offset,
+            data,
+            crc: crc.sum(),
+        };
         self.objects.insert(id, stored);
         if self.pending.len() >= BUFFER {
             self.flush()?;
@@ -104,11 +110,19 @@ impl Pack {
             let start = (stored.data - self.flushed) as usize;
             ZlibDecoder::new(&self.pending[start..]).read_to_end(&mut content)
         } else {
-            let from = From { file: &self.file, at: stored.data };
-            ZlibDecoder::new(std::io::BufReader::with_capacity(4096, from)).read_to_end(&mut content)
+            let from = From {
+                file: &self.file,
+                at: stored.data,
+            };
+            ZlibDecoder::new(std::io::BufReader::with_capacity(4096, from))
+                .read_to_end(&mut content)
         };
         read.with_context(|| format!("cannot read back the {} {id}", stored.kind))?;
-        ensure!(content.len() as u64 == stored.size, "the {} {id} came back short", stored.kind);
+        ensure!(
+            content.len() as u64 == stored.size,
+            "the {} {id} came back short",
+            stored.kind
+        );
         Ok(Some((stored.kind, content)))
     }
 
@@ -181,7 +195,10 @@ impl Pack {
 
     fn checksum(&self) -> Result<ObjectId> {
         let mut hasher = gix::hash::hasher(self.hash);
-        let mut from = From { file: &self.file, at: 0 };
+        let mut from = From {
+            file: &self.file,
+            at: 0,
+        };
         let mut buffer = vec![0; BUFFER];
         loop {
             match from.read(&mut buffer)? {

@@ -33,7 +33,9 @@ impl Prompts {
                     let mut bytes = Vec::new();
                     let read = match path.as_os_str() == "-" {
                         true => std::io::stdin().lock().read_to_end(&mut bytes),
-                        false => std::fs::File::open(path).and_then(|mut f| f.read_to_end(&mut bytes)),
+                        false => {
+                            std::fs::File::open(path).and_then(|mut f| f.read_to_end(&mut bytes))
+                        }
                     };
                     read.with_context(|| format!("cannot read the prompt '{}'", path.display()))?;
                     String::from_utf8(bytes)
@@ -76,14 +78,22 @@ impl FromArgMatches for Prompts {
         let texts = matches.get_many::<String>("prompt").into_iter().flatten();
         let places = matches.indices_of("prompt").into_iter().flatten();
         found.extend(places.zip(texts.map(|text| Source::Text(text.clone()))));
-        let files = matches.get_many::<PathBuf>("prompt_file").into_iter().flatten();
+        let files = matches
+            .get_many::<PathBuf>("prompt_file")
+            .into_iter()
+            .flatten();
         let places = matches.indices_of("prompt_file").into_iter().flatten();
         found.extend(places.zip(files.map(|path| Source::File(path.clone()))));
         found.sort_by_key(|(place, _)| *place);
-        Ok(Prompts(found.into_iter().map(|(_, source)| source).collect()))
+        Ok(Prompts(
+            found.into_iter().map(|(_, source)| source).collect(),
+        ))
     }
 
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+    fn update_from_arg_matches(
+        &mut self,
+        matches: &ArgMatches,
+    ) -> std::result::Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }

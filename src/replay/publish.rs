@@ -35,7 +35,10 @@ impl Branch {
         };
         let full = format!("refs/heads/{name}");
         let is_valid = repo.git(["check-ref-format", &full]).answer()?.is_some();
-        ensure!(is_valid && !name.starts_with('-'), "'{name}' is no name for a branch");
+        ensure!(
+            is_valid && !name.starts_with('-'),
+            "'{name}' is no name for a branch"
+        );
         let old = repo.find_ref(full.as_str().into())?;
         let branch = Branch { name, tip, old };
         if branch.is_there() {
@@ -53,7 +56,9 @@ impl Branch {
             Some(old) if wanted.is_some() && Some(old) == verdict.base => {}
             Some(old) => {
                 return Err(hinted(
-                    format!("the branch '{name}' exists and is neither the base nor the result: it is {old}"),
+                    format!(
+                        "the branch '{name}' exists and is neither the base nor the result: it is {old}"
+                    ),
                     "name another one by --branch",
                 ));
             }
@@ -68,21 +73,31 @@ impl Branch {
 
     /// Moves the new objects of `store` into the repository, then makes the branch.
     pub(super) fn publish(&self, repo: &Repo, store: Store) -> Result<()> {
-        store.publish(repo).context("cannot store the rebuilt objects")?;
+        store
+            .publish(repo)
+            .context("cannot store the rebuilt objects")?;
         let zero = ObjectId::null(self.tip.kind());
         let old = self.old.unwrap_or(zero);
         let line = format!("update refs/heads/{}\0{}\0{old}\0", self.name, self.tip);
-        repo.git_unhooked(["update-ref", "--stdin", "-z", "-m", "replay: rebuilt from a journal"])
-            .input(line)
-            .stdout()
-            .with_context(|| format!("cannot make the branch '{}'", self.name))?;
+        repo.git_unhooked([
+            "update-ref",
+            "--stdin",
+            "-z",
+            "-m",
+            "replay: rebuilt from a journal",
+        ])
+        .input(line)
+        .stdout()
+        .with_context(|| format!("cannot make the branch '{}'", self.name))?;
         Ok(())
     }
 }
 
 /// The worktree in which the branch `full` is checked out.
 fn checked_out(repo: &Repo, full: &str) -> Result<Option<String>> {
-    let listed = repo.git(["worktree", "list", "--porcelain", "-z"]).stdout()?;
+    let listed = repo
+        .git(["worktree", "list", "--porcelain", "-z"])
+        .stdout()?;
     let wanted = format!("branch {full}");
     let mut worktree = None;
     for field in listed.split(|b| *b == 0) {
@@ -107,7 +122,11 @@ fn component(text: &str) -> String {
     }
     let name = name.trim_matches(['.', '-']);
     let name = name.strip_suffix(".lock").unwrap_or(name);
-    if name.is_empty() { "journal".into() } else { name.into() }
+    if name.is_empty() {
+        "journal".into()
+    } else {
+        name.into()
+    }
 }
 
 #[cfg(test)]

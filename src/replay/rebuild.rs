@@ -149,7 +149,11 @@ impl Replay<'_> {
             self.verdict.failure.clone_from(&turn.failure);
             if let Some(usage) = turn.usage {
                 let sum = self.verdict.usage.unwrap_or_default();
-                self.verdict.usage = Some(if sum == Usage::default() { usage } else { sum.plus(usage) });
+                self.verdict.usage = Some(if sum == Usage::default() {
+                    usage
+                } else {
+                    sum.plus(usage)
+                });
             }
         }
         self.verdict.remaining = turns.len() - self.verdict.turns;
@@ -184,20 +188,31 @@ impl Replay<'_> {
         let (expected, actual) = (named(&turn.prompt.text), named(given));
         if expected != actual {
             self.diverge(
-                Divergence::new(What::Prompt, number).expected(expected).actual(actual),
+                Divergence::new(What::Prompt, number)
+                    .expected(expected)
+                    .actual(actual),
             );
         }
     }
 
     fn workspace(&mut self, number: usize, workspace: &Workspace) -> Result<()> {
         if !workspace.is_rebuildable() {
-            let reason = workspace.unavailable.as_deref().unwrap_or("no reason was recorded");
+            let reason = workspace
+                .unavailable
+                .as_deref()
+                .unwrap_or("no reason was recorded");
             self.verdict.has_gap = true;
             self.diverge(Divergence::new(What::Unrecorded, number).expected(reason));
             return Ok(());
         }
         if self.verdict.tip.is_none() {
-            let base = base::find(self.repo, &self.store, self.journal, workspace, self.wish.from)?;
+            let base = base::find(
+                self.repo,
+                &self.store,
+                self.journal,
+                workspace,
+                self.wish.from,
+            )?;
             self.verdict.base = base;
             self.verdict.tip = base;
         }
@@ -231,7 +246,8 @@ impl Replay<'_> {
             None => ObjectId::empty_tree(self.store.hash()),
         };
         let applied =
-            self.applier.apply(&mut self.store, parent_tree, &commit.patch, commit.tree)?;
+            self.applier
+                .apply(&mut self.store, parent_tree, &commit.patch, commit.tree)?;
         let tree = match applied {
             Applied::Tree(tree) => tree,
             Applied::Rejected(why) => {
@@ -286,9 +302,9 @@ impl Replay<'_> {
             match self.ids.get(recorded) {
                 Some(rebuilt) => parents.push(*rebuilt),
                 None if self.store.commit(*recorded)?.is_some() => parents.push(*recorded),
-                None => bail!(
-                    "its parent {recorded} is neither in the journal nor in this repository"
-                ),
+                None => {
+                    bail!("its parent {recorded} is neither in the journal nor in this repository")
+                }
             }
         }
         Ok(parents)

@@ -63,10 +63,11 @@ impl Room {
         self.write("config", config.as_bytes())?;
         let store = self.store.as_os_str().as_bytes();
         // One path a line; a path with a line break or a leading mark must be quoted.
-        let line = match store.contains(&b'\n') || store.starts_with(b"\"") || store.starts_with(b"#") {
-            true => crate::git::quote::quoted(store.as_bstr()).into_bytes(),
-            false => store.to_vec(),
-        };
+        let line =
+            match store.contains(&b'\n') || store.starts_with(b"\"") || store.starts_with(b"#") {
+                true => crate::git::quote::quoted(store.as_bstr()).into_bytes(),
+                false => store.to_vec(),
+            };
         self.write("objects/info/alternates", &[&line, &b"\n"[..]].concat())
     }
 

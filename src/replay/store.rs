@@ -140,7 +140,10 @@ impl Store {
 
     /// Moves all new objects into the repository.
     pub(super) fn publish(mut self, repo: &Repo) -> Result<()> {
-        ensure!(self.room.path().starts_with(self.room.store()), "this replay writes nothing");
+        ensure!(
+            self.room.path().starts_with(self.room.store()),
+            "this replay writes nothing"
+        );
         let is_small = self.packed == 0 && !self.has_loose;
         if let Some(pack) = self.pack.take_if(|pack| is_small && pack.len() < FEW) {
             return unpack(repo, pack.stream()?);
@@ -176,6 +179,8 @@ fn objects_of(room: &Room, hash: HashKind) -> Result<gix::odb::Handle> {
 
 /// Stores the objects of a small pack loose, as a fetch of this size does.
 fn unpack(repo: &Repo, pack: Vec<u8>) -> Result<()> {
-    repo.git_unhooked(["unpack-objects", "-q"]).input(pack).stdout()?;
+    repo.git_unhooked(["unpack-objects", "-q"])
+        .input(pack)
+        .stdout()?;
     Ok(())
 }

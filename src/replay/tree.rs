@@ -58,7 +58,9 @@ enum Node {
 impl Tree {
     /// The tree called `id`, nothing of it read yet.
     pub(super) fn at(id: ObjectId) -> Self {
-        Tree { root: Folder::at(id) }
+        Tree {
+            root: Folder::at(id),
+        }
     }
 
     /// What stands at `path`.
@@ -90,11 +92,17 @@ impl Tree {
 
 impl Folder {
     fn at(id: ObjectId) -> Self {
-        Folder { id: Some(id), nodes: None }
+        Folder {
+            id: Some(id),
+            nodes: None,
+        }
     }
 
     fn empty() -> Self {
-        Folder { id: None, nodes: Some(BTreeMap::new()) }
+        Folder {
+            id: None,
+            nodes: Some(BTreeMap::new()),
+        }
     }
 
     fn nodes(&mut self, objects: &impl Objects) -> Result<&mut BTreeMap<Vec<u8>, Node>> {
@@ -254,7 +262,10 @@ mod tests {
 
     fn file(memory: &mut Memory, content: &str) -> Leaf {
         let id = memory.keep(Kind::Blob, content.into()).expect("memory");
-        Leaf { mode: 0o100_644, id }
+        Leaf {
+            mode: 0o100_644,
+            id,
+        }
     }
 
     #[test]
@@ -264,7 +275,9 @@ mod tests {
         let mut tree = Tree::at(empty);
         let leaf = file(&mut memory, "x\n");
         for path in ["a/b", "a.c", "a-d", "e/f/g"] {
-            tree.put(path.as_bytes(), leaf, &memory).expect("read").expect("free");
+            tree.put(path.as_bytes(), leaf, &memory)
+                .expect("read")
+                .expect("free");
         }
         assert!(tree.remove(b"e/f/g", &memory).expect("read"));
         assert!(!tree.remove(b"e/f/g", &memory).expect("read"));
@@ -285,11 +298,17 @@ mod tests {
         let empty = memory.keep(Kind::Tree, Vec::new()).expect("memory");
         let mut tree = Tree::at(empty);
         let leaf = file(&mut memory, "x\n");
-        let link = Leaf { mode: 0o120_000, ..leaf };
+        let link = Leaf {
+            mode: 0o120_000,
+            ..leaf
+        };
         let mut put = |path: &[u8], leaf| tree.put(path, leaf, &memory).expect("read");
         put(b"d/link", link).expect("free");
         put(b"f", leaf).expect("free");
-        assert_eq!(put(b"d/link/x", leaf), Err(Blocked::ByLink(b"d/link".to_vec())));
+        assert_eq!(
+            put(b"d/link/x", leaf),
+            Err(Blocked::ByLink(b"d/link".to_vec()))
+        );
         assert_eq!(put(b"f/x", leaf), Err(Blocked::ByOther));
         assert_eq!(put(b"d", leaf), Err(Blocked::ByOther));
     }

@@ -69,7 +69,12 @@ impl Container {
             Some(_) => bail!("it begins neither with '[' nor with '{{': it is no journal"),
             None => bail!("it is empty"),
         };
-        Ok(Container { text, entries, form, torn })
+        Ok(Container {
+            text,
+            entries,
+            form,
+            torn,
+        })
     }
 
     /// How many entries there are.
@@ -84,7 +89,9 @@ impl Container {
 
     /// The text of the entry at `index`, from 0.
     pub fn entry(&self, index: usize) -> Option<&str> {
-        self.entries.get(index).map(|span| &self.text[span.start..span.end])
+        self.entries
+            .get(index)
+            .map(|span| &self.text[span.start..span.end])
     }
 
     /// How errors call the entry at `index`, from 0.
@@ -112,8 +119,8 @@ fn lines(
                 end: offset + lead + trimmed.len(),
                 line: number + 1,
             };
-            let is_torn = !line.ends_with('\n')
-                && strict::parse(trimmed).is_err_and(|e| e.is_eof());
+            let is_torn =
+                !line.ends_with('\n') && strict::parse(trimmed).is_err_and(|e| e.is_eof());
             if is_torn {
                 return Ok(Some(number + 1));
             }
@@ -129,7 +136,13 @@ fn array(text: &str, start: usize, limits: Limits, entries: &mut Vec<Span>) -> R
     let mut deserializer = serde_json::Deserializer::from_str(&text[start..]);
     let mut too_many = None;
     let read = deserializer
-        .deserialize_seq(Elements { text, limits, entries, too_many: &mut too_many, at: (start, 1) })
+        .deserialize_seq(Elements {
+            text,
+            limits,
+            entries,
+            too_many: &mut too_many,
+            at: (start, 1),
+        })
         .and_then(|()| deserializer.end());
     match (read, too_many) {
         (_, Some(why)) => Err(why),
@@ -163,7 +176,11 @@ impl<'de> Visitor<'de> for Elements<'_> {
             let start = raw.get().as_ptr() as usize - self.text.as_ptr() as usize;
             let line = self.at.1 + newlines(&self.text.as_bytes()[self.at.0..start]);
             self.at = (start, line);
-            self.entries.push(Span { start, end: start + raw.get().len(), line });
+            self.entries.push(Span {
+                start,
+                end: start + raw.get().len(),
+                line,
+            });
         }
         Ok(())
     }
@@ -198,8 +215,14 @@ mod tests {
 
     #[test]
     fn both_forms_give_entries_and_lines() {
-        check("[{\"a\":1},\n\n {\"b\":\"]\"}]", &[("{\"a\":1}", 1), ("{\"b\":\"]\"}", 3)]);
-        check("\u{feff}{\"a\":1}\r\n\r\n {\"b\":2}", &[("{\"a\":1}", 1), ("{\"b\":2}", 3)]);
+        check(
+            "[{\"a\":1},\n\n {\"b\":\"]\"}]",
+            &[("{\"a\":1}", 1), ("{\"b\":\"]\"}", 3)],
+        );
+        check(
+            "\u{feff}{\"a\":1}\r\n\r\n {\"b\":2}",
+            &[("{\"a\":1}", 1), ("{\"b\":2}", 3)],
+        );
         check("\u{feff}[]", &[]);
     }
 
@@ -213,18 +236,35 @@ mod tests {
 
     #[test]
     fn bounds_are_errors() {
-        let few = Limits { entries: 1, ..Limits::default() };
+        let few = Limits {
+            entries: 1,
+            ..Limits::default()
+        };
         for text in ["[{},{}]", "{}\n{}\n"] {
             let refused = Container::cut(text.into(), few).expect_err("two entries");
-            assert!(refused.to_string().contains("more than 1 entries"), "{refused}");
+            assert!(
+                refused.to_string().contains("more than 1 entries"),
+                "{refused}"
+            );
         }
-        let small = Limits { bytes: 3, ..Limits::default() };
+        let small = Limits {
+            bytes: 3,
+            ..Limits::default()
+        };
         Container::cut(b"[{}]".to_vec(), small).expect_err("four bytes");
     }
 
     #[test]
     fn what_is_no_container_is_said_so() {
-        for bytes in [&b""[..], b" \n", b"x", b"[{}", b"[{}]x", b"[{},]", b"{\"\xff\"}"] {
+        for bytes in [
+            &b""[..],
+            b" \n",
+            b"x",
+            b"[{}",
+            b"[{}]x",
+            b"[{},]",
+            b"{\"\xff\"}",
+        ] {
             Container::cut(bytes.to_vec(), Limits::default()).expect_err("no container");
         }
     }

@@ -60,9 +60,9 @@ impl Extension {
         let mut parents = Vec::new();
         for parent in fields.require_array("parents")? {
             let id = parent.as_str().and_then(object_id);
-            parents.push(id.with_context(|| {
-                format!("{}: 'parents' must hold object ids", fields.place())
-            })?);
+            parents.push(
+                id.with_context(|| format!("{}: 'parents' must hold object ids", fields.place()))?,
+            );
         }
         let raw = RawCommit { headers, message };
         Ok(Some(Extension { raw, parents }))
@@ -80,8 +80,14 @@ impl Extension {
         let facts = [
             ("tree", self.raw.tree() == Some(commit.tree)),
             ("parents", self.raw.parents() == self.parents),
-            ("author", identity("author").unwrap_or_default() == commit.author),
-            ("committer", identity("committer").unwrap_or_default() == commit.committer),
+            (
+                "author",
+                identity("author").unwrap_or_default() == commit.author,
+            ),
+            (
+                "committer",
+                identity("committer").unwrap_or_default() == commit.committer,
+            ),
             ("message", message == commit.message),
             ("oid", id == commit.oid),
         ];

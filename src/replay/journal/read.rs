@@ -72,7 +72,12 @@ impl Journal {
         }
         let turns = turns.finish()?;
         let hash = hash_of(&turns)?;
-        Ok(Journal { name, container, turns, hash })
+        Ok(Journal {
+            name,
+            container,
+            turns,
+            hash,
+        })
     }
 
     /// The fields of the entry at `index`, from 0.
@@ -118,7 +123,10 @@ fn hash_of(turns: &[Turn]) -> Result<Option<HashKind>> {
     for workspace in turns.iter().filter_map(|turn| turn.workspace.as_ref()) {
         for id in workspace.ids() {
             if *kind.get_or_insert(id.kind()) != id.kind() {
-                bail!("{}: ids of 40 and of 64 hex digits are mixed", workspace.place);
+                bail!(
+                    "{}: ids of 40 and of 64 hex digits are mixed",
+                    workspace.place
+                );
             }
         }
     }
@@ -139,14 +147,18 @@ fn bytes_of(path: &Path, limits: Limits) -> Result<Vec<u8>> {
     }
     let size = file.metadata()?.len();
     if size > limits.bytes {
-        bail!("it has {size} bytes, more than the {} of journal.maxSize", limits.bytes);
+        bail!(
+            "it has {size} bytes, more than the {} of journal.maxSize",
+            limits.bytes
+        );
     }
     limited(file, limits)
 }
 
 fn limited(from: impl Read, limits: Limits) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    from.take(limits.bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -42,8 +42,15 @@ pub(super) fn read(folder: &Path, log: Option<&str>, limits: Limits) -> Result<V
     let mut seen = HashSet::new();
     let mut size = 0;
     while let Some((key, revision)) = next {
-        ensure!(seen.insert(key.clone()), "the segment '{key}' stands twice in its own chain");
-        ensure!(events.len() < limits.entries, "it has more than {} entries", limits.entries);
+        ensure!(
+            seen.insert(key.clone()),
+            "the segment '{key}' stands twice in its own chain"
+        );
+        ensure!(
+            events.len() < limits.entries,
+            "it has more than {} entries",
+            limits.entries
+        );
         let mut segment = object(folder, &key, Some(&revision))?;
         next = link(&mut segment, "previous")?;
         let event = segment
@@ -101,7 +108,9 @@ fn only_log(folder: &Path) -> Result<String> {
 
 fn is_name(log: &str) -> bool {
     !log.is_empty()
-        && log.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        && log
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
         && !log.starts_with('.')
 }
 
@@ -111,7 +120,10 @@ fn link(fields: &mut Fields, name: &str) -> Result<Option<(String, String)>> {
         Some(Value::Null) => Ok(None),
         Some(value) => {
             let mut link = Fields::of(format!("{}, {name}", fields.place()), value)?;
-            Ok(Some((link.require_text("key")?, link.require_text("revision")?)))
+            Ok(Some((
+                link.require_text("key")?,
+                link.require_text("revision")?,
+            )))
         }
         None => Err(fields.error(format_args!("'{name}' is missing"))),
     }
@@ -126,7 +138,10 @@ fn object(folder: &Path, key: &str, revision: Option<&str>) -> Result<Fields> {
         .read(true)
         .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
         .open(&path)
-        .and_then(|file| file.take(Limits::default().bytes + HEADER as u64 + 1).read_to_end(&mut bytes))
+        .and_then(|file| {
+            file.take(Limits::default().bytes + HEADER as u64 + 1)
+                .read_to_end(&mut bytes)
+        })
         .with_context(|| format!("cannot read '{}'", path.display()))?;
     read_object(&bytes, key, revision).with_context(|| format!("'{}'", path.display()))
 }
@@ -137,7 +152,10 @@ fn read_object(bytes: &[u8], key: &str, revision: Option<&str>) -> Result<Fields
         .context("it is shorter than its header")?;
     let parse = |bytes: &[u8]| -> Result<Value> { Ok(strict::parse(std::str::from_utf8(bytes)?)?) };
     let mut header = Fields::of("its header".into(), parse(header.trim_ascii_end())?)?;
-    ensure!(header.require_text("key")? == key, "its header names another key");
+    ensure!(
+        header.require_text("key")? == key,
+        "its header names another key"
+    );
     let found = header.require_text("revision")?;
     ensure!(!found.is_empty(), "its header has an empty revision");
     ensure!(

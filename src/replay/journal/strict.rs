@@ -76,7 +76,9 @@ impl<'de> Visitor<'de> for Strict {
         let mut map = Map::new();
         while let Some(key) = pairs.next_key::<String>()? {
             if map.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("the key '{key}' stands twice")));
+                return Err(A::Error::custom(format_args!(
+                    "the key '{key}' stands twice"
+                )));
             }
             let value = pairs.next_value_seed(Strict)?;
             map.insert(key, value);

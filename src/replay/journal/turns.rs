@@ -72,15 +72,41 @@ pub struct Failure {
 
 /// The codes that a journal knows; any other is read as `process`.
 const CODES: &[&str] = &[
-    "stuck", "rejected", "configuration", "process", "timeout", "aborted", "workspace",
-    "conflict", "prompt", "response", "session", "provider", "limit", "quota", "replay", "steering",
+    "stuck",
+    "rejected",
+    "configuration",
+    "process",
+    "timeout",
+    "aborted",
+    "workspace",
+    "conflict",
+    "prompt",
+    "response",
+    "session",
+    "provider",
+    "limit",
+    "quota",
+    "replay",
+    "steering",
 ];
 
 /// Kinds that an agent's turn never holds as events.
 const NO_EVENT: &[&str] = &[
-    "phase", "prompt", "summary", "fallback", "operation", "workflow", "command-output",
-    "candidate", "queue", "dispatch-start", "dispatch-finished", "workspace-commits",
-    "decision", "decision-request", "decision-response",
+    "phase",
+    "prompt",
+    "summary",
+    "fallback",
+    "operation",
+    "workflow",
+    "command-output",
+    "candidate",
+    "queue",
+    "dispatch-start",
+    "dispatch-finished",
+    "workspace-commits",
+    "decision",
+    "decision-request",
+    "decision-response",
 ];
 
 /// Collects turns, entry by entry.
@@ -159,7 +185,10 @@ impl Turns {
     /// When there is none.
     pub(super) fn finish(mut self) -> Result<Vec<Turn>> {
         self.close();
-        ensure!(!self.turns.is_empty(), "it has no agent turn: no prompt of an agent was recorded");
+        ensure!(
+            !self.turns.is_empty(),
+            "it has no agent turn: no prompt of an agent was recorded"
+        );
         if !self.has_workspace
             && let Some(last) = self.turns.last_mut()
         {
@@ -215,7 +244,11 @@ impl Turns {
         if let Some(mut error) = fields.object("error")? {
             let code = error.text("code")?.unwrap_or_default();
             self.dispatch_error = Some(Failure {
-                code: if CODES.contains(&code.as_str()) { code } else { "process".into() },
+                code: if CODES.contains(&code.as_str()) {
+                    code
+                } else {
+                    "process".into()
+                },
                 message: error.require_text("message")?,
             });
         }
@@ -256,7 +289,10 @@ impl Turns {
     }
 
     fn prompt(&mut self, index: usize, mut fields: Fields) -> Result<()> {
-        let is_handed_over = self.turns.last().is_some_and(|turn| turn.handover.is_some());
+        let is_handed_over = self
+            .turns
+            .last()
+            .is_some_and(|turn| turn.handover.is_some());
         self.used = Usage::default();
         self.running = Usage::default();
         let turn = Turn {
@@ -298,7 +334,10 @@ impl Turns {
         self.used = running;
         self.begin(Turn {
             entry: index,
-            prompt: Prompt { text, incomparable: None },
+            prompt: Prompt {
+                text,
+                incomparable: None,
+            },
             ..Turn::default()
         });
         self.is_resumed = true;
@@ -341,9 +380,11 @@ impl Prompt {
             && x.require_count("v")? == 1
             && let Some(mut marks) = x.object("prompt")?
         {
-            for (mark, why) in
-                [("absent", "not recorded"), ("cut", "recorded cut"), ("masked", "recorded masked")]
-            {
+            for (mark, why) in [
+                ("absent", "not recorded"),
+                ("cut", "recorded cut"),
+                ("masked", "recorded masked"),
+            ] {
                 if marks.boolean(mark)? == Some(true) && incomparable.is_none() {
                     incomparable = Some(why);
                 }

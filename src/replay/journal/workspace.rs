@@ -86,7 +86,11 @@ impl Workspace {
         };
         let listed = match &unavailable {
             // Outpost ignores what stands beside a reason, and so do we unless it is ours.
-            Some(_) => fields.array("commits").ok().flatten().filter(|list| is_ours(list)),
+            Some(_) => fields
+                .array("commits")
+                .ok()
+                .flatten()
+                .filter(|list| is_ours(list)),
             None => Some(fields.require_array("commits")?),
         };
         let mut commits = Vec::new();
@@ -94,12 +98,20 @@ impl Workspace {
         for (number, value) in listed.unwrap_or_default().into_iter().enumerate() {
             let place = format!("{}, commit {}", fields.place(), number + 1);
             let mut commit = Commit::read(Fields::of(place.clone(), value)?)?;
-            commit.settle(previous, unavailable.is_none()).context(place)?;
+            commit
+                .settle(previous, unavailable.is_none())
+                .context(place)?;
             previous = Some(commit.oid);
             commits.push(commit);
         }
         let place = fields.place().to_owned();
-        Ok(Workspace { entry, place, baseline, commits, unavailable })
+        Ok(Workspace {
+            entry,
+            place,
+            baseline,
+            commits,
+            unavailable,
+        })
     }
 
     /// All ids it names, to be of one kind.
@@ -209,8 +221,5 @@ pub fn is_raw_date(date: &str) -> bool {
         return false;
     };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    digits(seconds)
-        && zone.len() == 5
-        && zone.starts_with(['+', '-'])
-        && digits(&zone[1..])
+    digits(seconds) && zone.len() == 5 && zone.starts_with(['+', '-']) && digits(&zone[1..])
 }

@@ -1,8 +1,8 @@
 //! Writing a journal: one entry a line, so that a change of one is a change
 //! of one line.
 
-use serde_json::value::RawValue;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::replay::journal::container::Form;
@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn an_event_keeps_order_and_spelling() {
-        let entry = r#"{"seq":1,"z":1.50,"kind":"text","at":"x","a":{"c":1,"b":2},"source":"agent"}"#;
+        let entry =
+            r#"{"seq":1,"z":1.50,"kind":"text","at":"x","a":{"c":1,"b":2},"source":"agent"}"#;
         assert_eq!(
             event(entry).expect("an object"),
             r#"{"z":1.50,"kind":"text","a":{"c":1,"b":2}}"#

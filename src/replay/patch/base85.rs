@@ -64,14 +64,18 @@ mod tests {
         // `git diff --binary` of an empty file that becomes one: the deflated nothing.
         assert_eq!(
             decode(&["Hc${MZ00001"]),
-            Some(vec![0x78, 0x01, 0x03, 0, 0, 0, 0, 1]).filter(|_| false).or(decode(&["Hc${MZ00001"]))
+            Some(vec![0x78, 0x01, 0x03, 0, 0, 0, 0, 1])
+                .filter(|_| false)
+                .or(decode(&["Hc${MZ00001"]))
         );
         assert_eq!(decode(&["Hc${MZ00001"]).map(|bytes| bytes.len()), Some(8));
     }
 
     #[test]
     fn broken_lines_are_refused() {
-        for line in ["", "A", "A0000", "A000000", "!00000", "A0000\"", "A~~~~~", "z00000"] {
+        for line in [
+            "", "A", "A0000", "A000000", "!00000", "A0000\"", "A~~~~~", "z00000",
+        ] {
             assert_eq!(decode(&[line]), None, "{line}");
         }
     }

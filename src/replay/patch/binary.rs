@@ -56,7 +56,9 @@ pub fn apply_delta(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
             result.extend_from_slice(base.get(offset..offset.checked_add(length)?)?);
         } else {
             // A zero is reserved, and copies nothing.
-            let (literal, rest) = delta.split_at_checked(usize::from(op)).filter(|_| op != 0)?;
+            let (literal, rest) = delta
+                .split_at_checked(usize::from(op))
+                .filter(|_| op != 0)?;
             result.extend_from_slice(literal);
             delta = rest;
         }
@@ -98,8 +100,16 @@ mod tests {
     #[test]
     fn a_delta_that_does_not_fit_is_refused() {
         for delta in [
-            &[][..], &[5], &[4, 1, 1, b'x'], &[5, 1], &[5, 1, 0], &[5, 1, 2, b'x'], &[5, 9, 0x91, 3, 9],
-            &[5, 1, 2, b'x', b'y'], &[0xff; 20], &[5, 2, 0xff],
+            &[][..],
+            &[5],
+            &[4, 1, 1, b'x'],
+            &[5, 1],
+            &[5, 1, 0],
+            &[5, 1, 2, b'x'],
+            &[5, 9, 0x91, 3, 9],
+            &[5, 1, 2, b'x', b'y'],
+            &[0xff; 20],
+            &[5, 2, 0xff],
         ] {
             assert_eq!(apply_delta(b"abcde", delta), None, "{delta:?}");
         }

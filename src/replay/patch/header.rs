@@ -13,7 +13,10 @@ pub fn path(line: &str) -> Option<BString> {
     let (old, new) = if rest.starts_with('"') {
         let end = closing_quote(rest)?;
         let (old, new) = rest.split_at(end + 1);
-        (unquoted(old.into())?, unquoted(new.strip_prefix(' ')?.into())?)
+        (
+            unquoted(old.into())?,
+            unquoted(new.strip_prefix(' ')?.into())?,
+        )
     } else {
         // `a/P b/P`: only the length tells where the first ends.
         let middle = rest.len().checked_sub(1)? / 2;
@@ -100,7 +103,10 @@ mod tests {
         };
         check("diff --git a/x b/x", Some(b"x"));
         check("diff --git a/x b/y b/x b/y", Some(b"x b/y"));
-        check("diff --git \"a/\\377\\\"\" \"b/\\377\\\"\"", Some(b"\xff\""));
+        check(
+            "diff --git \"a/\\377\\\"\" \"b/\\377\\\"\"",
+            Some(b"\xff\""),
+        );
         check("diff --git a/x b/y", None);
         check("diff --git x x", None);
         check("diff --git ", None);

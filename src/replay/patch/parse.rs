@@ -36,7 +36,11 @@ pub fn mend(patch: &mut String) {
     if !patch.ends_with('\n') {
         patch.push('\n');
     }
-    let last = patch.trim_end_matches('\n').rsplit('\n').next().unwrap_or_default();
+    let last = patch
+        .trim_end_matches('\n')
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default();
     let is_binary = base85::decode(&[last]).is_some()
         && patch
             .rfind("GIT binary patch")
@@ -97,7 +101,9 @@ impl<'a> Lines<'a> {
         let created = self.mode("new file mode ")?;
         let deleted = self.mode("deleted file mode ")?;
         let (is_new, is_deleted) = (created.is_some(), deleted.is_some());
-        if (is_new && is_deleted) || ((is_new || is_deleted) && (old_mode.is_some() || new_mode.is_some())) {
+        if (is_new && is_deleted)
+            || ((is_new || is_deleted) && (old_mode.is_some() || new_mode.is_some()))
+        {
             return Err(self.unknown("contradicting modes"));
         }
         old_mode = old_mode.or(deleted);
@@ -125,12 +131,29 @@ impl<'a> Lines<'a> {
         if !(next.starts_with("diff --git ") || self.lines.peek().is_none()) {
             return Err(self.unknown("an unknown line"));
         }
-        Ok(Change { path, old_mode, new_mode, is_new, is_deleted, ids, body })
+        Ok(Change {
+            path,
+            old_mode,
+            new_mode,
+            is_new,
+            is_deleted,
+            ids,
+            body,
+        })
     }
 
-    fn sides(&mut self, path: &crate::git::BString, is_new: bool, is_deleted: bool) -> Result<(), Refusal> {
-        let old = self.next().and_then(|line| header::side(line, "--- ", b"a/"));
-        let new = self.next().and_then(|line| header::side(line, "+++ ", b"b/"));
+    fn sides(
+        &mut self,
+        path: &crate::git::BString,
+        is_new: bool,
+        is_deleted: bool,
+    ) -> Result<(), Refusal> {
+        let old = self
+            .next()
+            .and_then(|line| header::side(line, "--- ", b"a/"));
+        let new = self
+            .next()
+            .and_then(|line| header::side(line, "+++ ", b"b/"));
         let wanted = |absent: bool| Some((!absent).then(|| path.clone()));
         if old != wanted(is_new) || new != wanted(is_deleted) {
             return Err(self.unknown("names that do not fit the 'diff --git' line"));
@@ -163,9 +186,17 @@ impl<'a> Lines<'a> {
                 old -= usize::from(from_old);
                 new -= usize::from(from_new);
                 let ends = self.take("\\ ").is_none();
-                lines.push(Line { tag, text: &line[1..], ends });
+                lines.push(Line {
+                    tag,
+                    text: &line[1..],
+                    ends,
+                });
             }
-            hunks.push(Hunk { start, covers, lines });
+            hunks.push(Hunk {
+                start,
+                covers,
+                lines,
+            });
         }
         if hunks.is_empty() {
             return Err(self.unknown("no hunk"));
@@ -200,6 +231,10 @@ impl<'a> Lines<'a> {
                 Some(_) => return Err(self.unknown("no base85 line")),
             }
         }
-        Ok(Some(if is_delta { Body::Delta(size, lines) } else { Body::Literal(size, lines) }))
+        Ok(Some(if is_delta {
+            Body::Delta(size, lines)
+        } else {
+            Body::Literal(size, lines)
+        }))
     }
 }

@@ -42,13 +42,37 @@ mod tests {
     #[test]
     fn no_patch_leaves_the_tree_or_enters_a_git_folder() {
         for path in [
-            "../x", "a/../x", "/x", "a//b", "a/", "", ".", "./a", ".git", ".git/hooks/x", "a/.GIT/x",
-            ".git./x", ".git /x", "git~1/x", ".g\u{200c}it/x", ".git::$INDEX_ALLOCATION/x", ".git\\x",
+            "../x",
+            "a/../x",
+            "/x",
+            "a//b",
+            "a/",
+            "",
+            ".",
+            "./a",
+            ".git",
+            ".git/hooks/x",
+            "a/.GIT/x",
+            ".git./x",
+            ".git /x",
+            "git~1/x",
+            ".g\u{200c}it/x",
+            ".git::$INDEX_ALLOCATION/x",
+            ".git\\x",
         ] {
             assert!(danger(path.as_bytes()).is_some(), "{path}");
         }
         for path in [
-            "a", ".gitignore", ".gitattributes", "a/.github/x", "..a", "a..", "...", "x.git", "git", "a b",
+            "a",
+            ".gitignore",
+            ".gitattributes",
+            "a/.github/x",
+            "..a",
+            "a..",
+            "...",
+            "x.git",
+            "git",
+            "a b",
         ] {
             assert_eq!(danger(path.as_bytes()), None, "{path}");
         }

@@ -40,7 +40,11 @@ pub fn apply(old: &[u8], hunks: &[Hunk<'_>]) -> Option<Vec<u8>> {
     let mut rest = old;
     let mut line = 1;
     for hunk in hunks {
-        let first = if hunk.covers == 0 { hunk.start.checked_add(1)? } else { hunk.start };
+        let first = if hunk.covers == 0 {
+            hunk.start.checked_add(1)?
+        } else {
+            hunk.start
+        };
         while line < first {
             new.extend_from_slice(next(&mut rest)?);
             line += 1;
@@ -78,7 +82,10 @@ fn next<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     if rest.is_empty() {
         return None;
     }
-    let end = rest.iter().position(|b| *b == b'\n').map_or(rest.len(), |at| at + 1);
+    let end = rest
+        .iter()
+        .position(|b| *b == b'\n')
+        .map_or(rest.len(), |at| at + 1);
     let (line, after) = rest.split_at(end);
     *rest = after;
     Some(line)
@@ -94,13 +101,24 @@ mod tests {
             text: text.trim_end_matches('\n'),
             ends: text.ends_with('\n'),
         });
-        Hunk { start, covers, lines: lines.collect() }
+        Hunk {
+            start,
+            covers,
+            lines: lines.collect(),
+        }
     }
 
     #[test]
     fn hunks_apply_at_their_line() {
-        let change = hunk(2, 2, &[(Tag::Keep, "b\n"), (Tag::Remove, "c\n"), (Tag::Add, "C\n")]);
-        assert_eq!(apply(b"a\nb\nc\nd\n", &[change.clone()]), Some(b"a\nb\nC\nd\n".to_vec()));
+        let change = hunk(
+            2,
+            2,
+            &[(Tag::Keep, "b\n"), (Tag::Remove, "c\n"), (Tag::Add, "C\n")],
+        );
+        assert_eq!(
+            apply(b"a\nb\nc\nd\n", &[change.clone()]),
+            Some(b"a\nb\nC\nd\n".to_vec())
+        );
         assert_eq!(apply(b"b\nc\nd\n", &[change]), None);
         let insert = hunk(1, 0, &[(Tag::Add, "x\n")]);
         assert_eq!(apply(b"a\nb", &[insert]), Some(b"a\nx\nb".to_vec()));
