@@ -2,7 +2,6 @@
 //! never write a reflog, and go through git where gix cannot (reftable).
 
 use std::fs::File;
-use std::path::Path;
 
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice};
@@ -118,11 +117,11 @@ impl Repo {
             },
         )?;
         if synced {
-            let file = self.common_dir().join(name);
-            File::open(&file)
+            // The new file's own sync also brings its name to disk, on the file systems
+            // that journal names.
+            File::open(self.common_dir().join(name))
                 .and_then(|f| f.sync_all())
                 .with_context(|| format!("cannot sync the ref '{name}'"))?;
-            sync_folder(file.parent().unwrap_or(self.common_dir()))?;
         }
         Ok(())
     }
@@ -180,14 +179,4 @@ fn no_log() -> LogChange {
 fn hex(line: &[u8]) -> Result<ObjectId> {
     ObjectId::from_hex(line.trim_ascii())
         .with_context(|| format!("git printed no object id but '{}'", line.as_bstr()))
-}
-
-/// Makes a new name in `folder` durable.
-///
-/// # Errors
-/// When the folder cannot be synced.
-pub fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder)
-        .and_then(|f| f.sync_all())
-        .with_context(|| format!("cannot sync '{}'", folder.display()))
 }

@@ -8,7 +8,6 @@ use gix::objs::Kind as ObjectKind;
 
 use crate::error::{Result, hinted};
 use crate::git::Repo;
-use crate::git::refs::sync_folder;
 use crate::lane::find::{self, Checkpoint};
 use crate::lane::identity::Lane;
 use crate::lane::position::Position;
@@ -115,25 +114,19 @@ impl Turn {
         let name = self.lane.checkpoint_ref(number);
         let synced = writing == Writing::Synced;
         if let Some(index) = record.index {
-            repo.create_ref(&self.lane.index_ref(number), index, synced)?;
+            // Synced with the checkpoint's own ref, a moment later.
+            repo.create_ref(&self.lane.index_ref(number), index, false)?;
             crash::point();
         }
         repo.create_ref(&name, commit, synced)?;
         crash::point();
-        if synced {
-            sync_folder(&repo.shared_state().join("lanes"))?;
-        }
         self.ensure_complete(repo, written, commit, &record)?;
         snapshot.learnt.store(repo, (name.clone(), commit))?;
         if !record.wrote.is_empty() {
             wrote::clear(repo)?;
         }
         let position = Position::load(repo)?;
-        if position
-            .tree
-            .is_some_and(|tree| tree != snapshot.tree.to_string())
-            && record.target.is_none()
-        {
+        if position.tree.is_some_and(|tree| snapshot.tree != tree) && record.target.is_none() {
             Position::forget(repo)?;
         }
         Ok(Checkpoint {

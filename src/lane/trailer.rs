@@ -19,8 +19,10 @@ impl Writer {
     pub fn new(label: &str) -> Self {
         let mut text = one_line(label);
         if text.len() > LABEL_AT_MOST {
-            let end = text.floor_char_boundary(LABEL_AT_MOST);
-            text.truncate(end);
+            let end = (0..=LABEL_AT_MOST)
+                .rev()
+                .find(|at| text.is_char_boundary(*at));
+            text.truncate(end.unwrap_or(0));
         }
         text.push_str("\n\n");
         Writer { text }

@@ -3,7 +3,6 @@
 //! It may be lost or broken at any time; then the files are read.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 
 use flate2::Crc;
@@ -14,7 +13,7 @@ use gix::index::entry::Mode;
 use crate::error::Result;
 use crate::git::Repo;
 use crate::snapshot::stat::{FileKind, Stat};
-use crate::state::file::{self, Replacement};
+use crate::state::file;
 
 /// Changes whenever the layout below does; another one is read as an empty cache.
 const MAGIC: &[u8; 8] = b"GHCACHE1";
@@ -78,22 +77,12 @@ impl Cache {
         }
     }
 
-    /// Writes the cache into `target` and puts that in place.
+    /// Writes the cache.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn store(&self, repo: &Repo, mut target: Replacement) -> Result<()> {
-        target.file().write_all(&self.encode())?;
-        target.publish(&path(repo), false)
-    }
-
-    /// A file beside the cache: made at the start of a scan, its time is the
-    /// file system's "now", before which a change cannot hide.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    pub fn target(repo: &Repo) -> Result<Replacement> {
-        Replacement::of(&path(repo), repo.sharing())
+    pub fn store(&self, repo: &Repo) -> Result<()> {
+        file::replace(&path(repo), &self.encode(), repo.sharing(), false)
     }
 
     /// The bytes on disk: magic, fields in order, lengths before lists, all
@@ -209,7 +198,6 @@ fn put_stat(out: &mut Vec<u8>, stat: &Stat) {
         out.extend(nanoseconds.to_le_bytes());
     }
     out.extend(stat.ino.to_le_bytes());
-    out.extend(stat.dev.to_le_bytes());
     out.extend(stat.uid.to_le_bytes());
     out.extend(stat.gid.to_le_bytes());
 }
@@ -267,7 +255,6 @@ impl<'i> Input<'i> {
             mtime: self.time()?,
             ctime: self.time()?,
             ino: self.u64()?,
-            dev: self.u64()?,
             uid: self.u32()?,
             gid: self.u32()?,
         })
@@ -286,7 +273,6 @@ mod tests {
             mtime: (-1, 999_999_999),
             ctime: (1 << 33, 1),
             ino: u64::MAX,
-            dev: 7,
             uid: 0,
             gid: 1,
         };

@@ -139,7 +139,7 @@ pub fn entry_mode(mode: gix::objs::tree::EntryMode) -> Mode {
 }
 
 fn identity(repo: &Repo) -> Option<Stat> {
-    rustix::fs::stat(&repo.index_path())
+    rustix::fs::stat(repo.index_path())
         .ok()
         .map(|raw| Stat::of(&raw))
 }

@@ -56,14 +56,14 @@ impl Root {
     /// When a parent is missing (`NOENT`), no folder (`NOTDIR`) or a link (`LOOP`).
     pub fn parent<'p>(&self, path: &'p BStr) -> Result<(OwnedFd, &'p BStr), Errno> {
         let (folders, name) = match path.rfind_byte(b'/') {
-            Some(slash) => (&path[..slash], &path[slash + 1..]),
-            None => (&path[..0], &path[..]),
+            Some(slash) => (path[..slash].as_bstr(), path[slash + 1..].as_bstr()),
+            None => (b"".as_bstr(), path),
         };
         let mut folder = rustix::io::fcntl_dupfd_cloexec(&self.folder, 0)?;
         for component in folders.split(|b| *b == b'/').filter(|c| !c.is_empty()) {
             folder = open_folder(folder.as_fd(), component)?;
         }
-        Ok((folder, name.as_bstr()))
+        Ok((folder, name))
     }
 
     /// What is at `path`; `None` when there is nothing that can be reached

@@ -195,8 +195,14 @@ impl Walk<'_> {
             let path = BString::from([prefix.as_slice(), name].concat());
             let is_known = known.binary_search(&name.as_slice()).is_ok()
                 || (self.ignore_case && known.iter().any(|k| k.eq_ignore_ascii_case(name)));
-            // A folder that took the place of a tracked file is new, and so is what is in it.
-            if is_known && !(*kind == FileType::Directory && local.gone.contains(&path)) {
+            // What took the place of another kind is new: a folder where a tracked file
+            // was, with all in it; a file or link where a folder with tracked files was.
+            let is_new_kind = if is_folder(fd, name, *kind) {
+                local.gone.contains(&path)
+            } else {
+                below.iter().any(|(folder, _)| folder == name)
+            };
+            if is_known && !is_new_kind {
                 continue;
             }
             if ruler.is_none() {
@@ -249,7 +255,13 @@ impl Walk<'_> {
                 Err(e) if is_absent(e) => {
                     let mut local = Scan::default();
                     for entry in &self.index.entries()[range] {
-                        self.absent(&mut local, entry);
+                        // A name cannot be a file and a folder: what sparse checkout
+                        // left out is gone, too, when a file has its place.
+                        if e == Errno::NOENT {
+                            self.absent(&mut local, entry);
+                        } else {
+                            local.gone.push(entry.path(self.index).to_owned());
+                        }
                     }
                     merge(found, local);
                 }
@@ -361,13 +373,7 @@ impl Walk<'_> {
         kind: FileType,
     ) {
         let name = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
-        let is_folder = match kind {
-            FileType::Directory => true,
-            FileType::Unknown => {
-                stat_at(folder, path[name..].as_bstr()).is_ok_and(|s| s.kind == FileKind::Folder)
-            }
-            _ => false,
-        };
+        let is_folder = is_folder(folder, &path[name..], kind);
         if self.own_folders.contains(&path) || ruler.is_ignored(path.as_bstr(), is_folder) {
             return;
         }
@@ -392,6 +398,16 @@ impl Walk<'_> {
             Err(e) if is_absent(e) => {}
             Err(e) => local.skip(path, e),
         }
+    }
+}
+
+/// Whether a listed name is a folder; some file systems leave the kind out.
+fn is_folder(parent: std::os::fd::BorrowedFd<'_>, name: &[u8], kind: FileType) -> bool {
+    match kind {
+        FileType::Unknown => {
+            stat_at(parent, name.as_bstr()).is_ok_and(|s| s.kind == FileKind::Folder)
+        }
+        kind => kind == FileType::Directory,
     }
 }
 

@@ -32,8 +32,6 @@ pub struct Stat {
     pub ctime: (i64, u32),
     /// Inode number.
     pub ino: u64,
-    /// Device number.
-    pub dev: u64,
     /// Owner.
     pub uid: u32,
     /// Group.
@@ -54,10 +52,9 @@ impl Stat {
         Stat {
             kind,
             size: raw.st_size as u64,
-            mtime: (raw.st_mtime as i64, raw.st_mtime_nsec as u32),
-            ctime: (raw.st_ctime as i64, raw.st_ctime_nsec as u32),
-            ino: raw.st_ino as u64,
-            dev: raw.st_dev as u64,
+            mtime: (raw.st_mtime, raw.st_mtime_nsec as u32),
+            ctime: (raw.st_ctime, raw.st_ctime_nsec as u32),
+            ino: raw.st_ino,
             uid: raw.st_uid,
             gid: raw.st_gid,
         }

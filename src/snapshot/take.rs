@@ -1,10 +1,14 @@
 //! Takes a snapshot: scan → blobs → tree, once, without turning back.
 
+use std::path::Path;
+
 use gix::ObjectId;
+use std::os::unix::fs::OpenOptionsExt;
+
 use gix::bstr::{BString, ByteSlice};
 use gix::index::entry::Mode;
 
-use crate::error::{Result, hinted};
+use crate::error::{Context, Result, hinted};
 use crate::git::Repo;
 use crate::git::head::Head;
 use crate::snapshot::attributes;
@@ -17,9 +21,9 @@ use crate::snapshot::prove;
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::{Candidate, Skipped, Walk};
 use crate::snapshot::sink::{Sink, Writing};
-use crate::snapshot::stat::Trust;
+use crate::snapshot::stat::{Stat, Trust};
 use crate::snapshot::tree::{Builder, Change};
-use crate::state::file::Replacement;
+use crate::state::file;
 
 /// How often a scan is made again whose HEAD or index moved under it.
 const TRIES: usize = 3;
@@ -59,7 +63,7 @@ pub struct Snapshot {
 pub struct Learnt {
     cache: Cache,
     changed: bool,
-    target: Option<Replacement>,
+    writing: Writing,
 }
 
 impl Learnt {
@@ -68,15 +72,12 @@ impl Learnt {
     /// # Errors
     /// When it cannot be written.
     pub fn store(mut self, repo: &Repo, anchor: (String, ObjectId)) -> Result<()> {
-        let Some(target) = self.target else {
-            return Ok(());
-        };
         // An unchanged cache stays anchored where it is, as long as that ref stands.
-        if !self.changed {
+        if self.writing == Writing::Nothing || !self.changed {
             return Ok(());
         }
         self.cache.anchor = Some(anchor);
-        self.cache.store(repo, target)
+        self.cache.store(repo)
     }
 }
 
@@ -108,14 +109,13 @@ fn take_once(
     head: Head,
     mut index: Index,
 ) -> Result<Snapshot> {
+    refuse_home(repo, root)?;
     index.expand_present_folders(repo, root)?;
     refuse_too_many(repo, index.state().entries().len())?;
-    let target = match request.writing {
+    let clock = match request.writing {
         Writing::Nothing => None,
-        _ => Some(Cache::target(repo)?),
+        _ => Some(now(repo)?),
     };
-    let mut target = target;
-    let clock = target.as_mut().and_then(|t| now(t));
     let shared = repo.gix().clone().into_sync();
     let config = |key, default| repo.config_bool(key, default);
     let trust = Trust {
@@ -243,7 +243,7 @@ fn take_once(
         learnt: Learnt {
             cache,
             changed,
-            target,
+            writing: request.writing,
         },
     })
 }
@@ -299,6 +299,24 @@ fn add_asked(
     }
 }
 
+/// A home folder or a whole disk under git: reading all of it is hardly meant.
+/// Who has set a limit has thought about it.
+fn refuse_home(repo: &Repo, root: &Root) -> Result<()> {
+    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+    let is_home = home.as_deref() == Some(root.path());
+    if (is_home || root.path() == Path::new("/")) && repo.config("checkpoint.maxFiles").is_none() {
+        return Err(hinted(
+            format!(
+                "refusing to take a checkpoint of all of '{}'",
+                root.path().display()
+            ),
+            "if all of it is meant, say up to how many files: \
+             'git config checkpoint.maxFiles <number>'",
+        ));
+    }
+    Ok(())
+}
+
 fn refuse_too_many(repo: &Repo, files: usize) -> Result<()> {
     let limit = repo.config_size("checkpoint.maxFiles", 1_000_000)?;
     if files as u64 > limit {
@@ -311,11 +329,34 @@ fn refuse_too_many(repo: &Repo, files: usize) -> Result<()> {
     Ok(())
 }
 
-/// The time of a file that was made just now.
-fn now(target: &mut Replacement) -> Option<(i64, u32)> {
-    rustix::fs::fstat(target.file())
-        .ok()
-        .map(|raw| crate::snapshot::stat::Stat::of(&raw).mtime)
+/// The file system's "now", by a file that is touched just now: a change that
+/// comes later cannot have an older time.
+fn now(repo: &Repo) -> Result<(i64, u32)> {
+    let path = repo.own_state().join("clock");
+    file::make_folder(&repo.own_state(), repo.sharing())?;
+    let touched = || -> std::io::Result<(i64, u32)> {
+        let clock = std::fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)?;
+        let now = rustix::fs::Timespec {
+            tv_sec: 0,
+            tv_nsec: rustix::fs::UTIME_NOW as _,
+        };
+        rustix::fs::futimens(
+            &clock,
+            &rustix::fs::Timestamps {
+                last_access: now,
+                last_modification: now,
+            },
+        )?;
+        Ok(Stat::of(&rustix::fs::fstat(&clock)?).mtime)
+    };
+    touched()
+        .map_err(|e| file::explain(e, &path))
+        .with_context(|| format!("cannot write '{}'", path.display()))
 }
 
 /// Our git folders, where they lie in the worktree under another name than `.git`.

@@ -14,6 +14,9 @@ use crate::state::file::{Sharing, explain, make_folder};
 /// How long a person's command waits for a lock.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The length of the note in a lock file, in characters.
+const NOTE: usize = 120;
+
 /// How often a busy lock is tried again; the kernel has no wait with a limit.
 const INTERVAL: Duration = Duration::from_millis(4);
 
@@ -91,15 +94,20 @@ fn take(path: &Path, sharing: Sharing, patience: Duration, mode: Mode) -> Result
 fn sign(file: &mut File) {
     let host = rustix::system::uname();
     let command: Vec<String> = std::env::args().take(2).collect();
-    let text = format!(
-        "{} {} {}\n",
+    let mut text = format!(
+        "{} {} {}",
         std::process::id(),
         host.nodename().to_string_lossy(),
         command.join(" ")
     );
-    let _ = file.set_len(0);
+    // Always the same length, written over what was there: no block is given back
+    // and taken anew at each save.
+    let end = (0..=NOTE.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
     let _ = file.seek(SeekFrom::Start(0));
-    let _ = file.write_all(text.as_bytes());
+    let _ = file.write_all(format!("{text:<NOTE$}\n").as_bytes());
 }
 
 fn holder(file: &mut File) -> String {

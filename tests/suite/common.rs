@@ -5,6 +5,7 @@
 //! colour, another locale. Git itself, when a test asks it something, is kept
 //! out of that; our programs are not.
 
+mod checkpoint;
 mod outcome;
 mod scene;
 mod tree;
@@ -17,8 +18,11 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::{fs, io::Write};
 
+pub(crate) use checkpoint::{paths, texts};
 pub(crate) use outcome::Outcome;
 use scene::Scene;
+pub(crate) use scene::bin_dir;
+pub(crate) use tree::Disk;
 
 /// A folder in a repository of its own, from which commands are run. Cheap to
 /// clone: `in_dir` and `env` give another view of the same repository.
@@ -30,6 +34,8 @@ pub(crate) struct Repo {
     /// Where commands run and relative paths start.
     dir: PathBuf,
     env: Vec<(OsString, Option<OsString>)>,
+    /// What every command is started through.
+    wrapper: Vec<OsString>,
 }
 
 impl Repo {
@@ -56,6 +62,7 @@ impl Repo {
             dir: root.clone(),
             root,
             env: Vec::new(),
+            wrapper: Vec::new(),
         }
     }
 
@@ -89,6 +96,7 @@ impl Repo {
             root: moved(&self.root),
             dir: moved(&self.dir),
             env: self.env.clone(),
+            wrapper: self.wrapper.clone(),
             scene: Arc::new(scene),
         }
     }
@@ -133,6 +141,28 @@ impl Repo {
         let mut other = self.clone();
         other.env.push((name.into(), None));
         other
+    }
+
+    /// The same repository, seen by a user for whom permission bits count: root reads
+    /// everything, unless it has given that power away. `None` where neither is to be had.
+    pub(crate) fn for_whom_modes_count(&self) -> Option<Self> {
+        let mut other = self.clone();
+        if rustix::process::geteuid().is_root() {
+            let without = "-dac_override,-dac_read_search";
+            other.wrapper = ["setpriv", "--bounding-set", without]
+                .map(OsString::from)
+                .into();
+        }
+        let probe = self.scene.path().join("unreadable");
+        fs::write(&probe, "").unwrap();
+        self.chmod(&probe, 0);
+        let refused = Outcome::of_quietly(
+            other
+                .bare_command("cat", false)
+                .arg(&probe)
+                .stderr(Stdio::null()),
+        )?;
+        (refused.code() == Some(1)).then_some(other)
     }
 
     /// The root of the worktree.
@@ -319,7 +349,14 @@ impl Repo {
     }
 
     fn bare_command(&self, program: &str, ours: bool) -> Command {
-        let mut command = Command::new(program);
+        let words: Vec<&OsStr> = self
+            .wrapper
+            .iter()
+            .map(|w| &**w)
+            .chain([OsStr::new(program)])
+            .collect();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]);
         command.current_dir(&self.dir).stdin(Stdio::null());
         self.scene.environment(&mut command, ours);
         for (name, value) in &self.env {

@@ -7,6 +7,17 @@
 )]
 
 mod architecture;
+mod checkpoint_crash;
+mod checkpoint_differs;
+mod checkpoint_list;
+mod checkpoint_matrix;
+mod checkpoint_others;
+mod checkpoint_restore;
+mod checkpoint_save;
+mod checkpoint_undo;
+mod checkpoint_usage;
+mod checkpoint_where;
 mod common;
 mod harness;
+mod lesson;
 mod tty;

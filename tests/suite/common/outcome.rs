@@ -24,6 +24,12 @@ impl Outcome {
         Self::from(command, output)
     }
 
+    /// Likewise; `None` when there is no such program.
+    pub(super) fn of_quietly(command: &mut Command) -> Option<Self> {
+        let output = command.output().ok()?;
+        Some(Self::from(command, output))
+    }
+
     #[track_caller]
     pub(super) fn fed(command: &mut Command, input: &[u8]) -> Self {
         let mut child = command

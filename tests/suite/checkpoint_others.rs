@@ -1,0 +1,349 @@
+//! Whose change is it: what no agent is known to have made is asked about, kept
+//! or reverted as the user says, and never lost.
+
+use crate::common::{Repo, texts};
+
+fn small() -> Repo {
+    Repo::with(&[("a", "1\n"), ("b", "2\n"), ("c", "3\n")])
+}
+
+/// An agent edits `a`; meanwhile the developer does something else.
+fn meanwhile(developer: fn(&Repo)) -> Repo {
+    let repo = small();
+    repo.agent_writes("a", "agent\n");
+    repo.git("checkpoint wrote a").ok();
+    developer(&repo);
+    repo
+}
+
+fn edits_b(repo: &Repo) {
+    repo.write("b", "developer\n");
+}
+
+/// Every way of dealing with `developer`'s change to `path`, which undo would revert.
+#[track_caller]
+fn is_asked_about(developer: fn(&Repo), path: &str) {
+    // No terminal: no, and nothing has changed.
+    let repo = meanwhile(developer);
+    let before = (repo.disk(), repo.fingerprint());
+    let refused = repo.git("checkpoint undo --to 1").fails(1);
+    assert!(refused.err().contains("--others"), "{refused:?}");
+    assert!(refused.err().contains(path), "{refused:?}");
+    assert_eq!((repo.disk(), repo.fingerprint()), before);
+    let told = repo.undo("--to 1").fails(1).json();
+    assert_eq!(told["needs"], "others", "{told}");
+    assert_eq!((repo.disk(), repo.fingerprint()), before);
+
+    let kept = repo.duplicate();
+    let told = kept.undo("--to 1 --others=keep").ok().json();
+    assert!(texts(&told["kept"]).contains(&path), "{told}");
+    let mut expected = before.0.clone();
+    if path != "a" {
+        expected.0.insert("a".into(), "- 1\\n".into());
+    }
+    assert_eq!(kept.disk(), expected);
+
+    let reverted = repo.duplicate();
+    reverted.git("checkpoint undo --to 1 -y").ok();
+    reverted.git("status --porcelain").ok().prints("");
+    reverted.git("checkpoint redo -y").ok();
+    assert_eq!(reverted.disk(), before.0);
+
+    let reverted = repo.duplicate();
+    reverted.git("checkpoint undo --to 1 --others=revert").ok();
+    reverted.git("status --porcelain").ok().prints("");
+}
+
+#[test]
+fn a_file_the_developer_edited() {
+    is_asked_about(edits_b, "b");
+}
+
+#[test]
+fn a_file_the_developer_made() {
+    is_asked_about(|r| r.write("made", "developer\n"), "made");
+}
+
+#[test]
+fn a_file_the_developer_deleted() {
+    is_asked_about(|r| r.remove("c"), "c");
+}
+
+#[test]
+fn a_file_the_developer_edited_after_the_agent() {
+    is_asked_about(|r| r.write("a", "agent and developer\n"), "a");
+}
+
+#[test]
+fn a_file_the_developer_deleted_after_the_agent() {
+    is_asked_about(|r| r.remove("a"), "a");
+}
+
+#[test]
+fn a_file_the_developer_made_executable_after_the_agent() {
+    is_asked_about(|r| r.chmod("b", 0o755), "b");
+}
+
+#[test]
+fn the_agents_own_change_is_not_asked_about() {
+    let repo = small();
+    repo.agent_writes("a", "agent\n");
+    repo.agent_writes("new", "agent\n");
+    repo.git("checkpoint undo --to 1").ok();
+    repo.git("status --porcelain").ok().prints("");
+}
+
+#[test]
+fn the_agents_own_deletion_is_not_asked_about() {
+    let repo = small();
+    repo.announce("delete", "a");
+    repo.remove("a");
+    repo.git("checkpoint wrote a").ok();
+    repo.git("checkpoint undo").ok();
+    assert_eq!(repo.read("a"), "1\n");
+}
+
+#[test]
+fn without_a_record_the_next_snapshot_counts() {
+    let repo = small();
+    repo.agent_writes("a", "agent\n");
+    repo.agent_writes("b", "agent\n");
+    repo.write("a", "developer, later\n");
+    repo.git("checkpoint undo --to 1").fails(1);
+    repo.git("checkpoint undo --to 1 --others=keep").ok();
+    assert_eq!(
+        (repo.read("a"), repo.read("b")),
+        ("developer, later\n".into(), "2\n".into())
+    );
+}
+
+#[test]
+fn agent_only_is_keep() {
+    let repo = meanwhile(edits_b);
+    repo.git("checkpoint undo --to 1 --agent-only").ok();
+    assert_eq!(
+        (repo.read("a"), repo.read("b")),
+        ("1\n".into(), "developer\n".into())
+    );
+}
+
+#[test]
+fn a_window_proves_what_a_command_changed() {
+    let repo = small();
+    repo.git("checkpoint save --before=command --tool bash")
+        .ok()
+        .prints("001");
+    repo.write("a", "by the command\n");
+    repo.write("made", "by the command\n");
+    repo.git("checkpoint save --after 1").ok().prints("002");
+    repo.write("b", "developer\n");
+    repo.git("checkpoint undo --to 1").fails(1);
+    let told = repo.undo("--to 1 --others=keep").ok().json();
+    assert_eq!(texts(&told["written"]), ["a"]);
+    assert_eq!(texts(&told["deleted"]), ["made"]);
+    assert_eq!(texts(&told["kept"]), ["b"]);
+}
+
+#[test]
+fn an_unclosed_window_proves_nothing() {
+    let repo = small();
+    repo.git("checkpoint save --before=command --tool bash")
+        .ok();
+    repo.write("a", "by whom?\n");
+    repo.git("checkpoint undo --to 1").fails(1);
+    assert_eq!(repo.read("a"), "by whom?\n");
+}
+
+#[test]
+fn a_window_longer_than_allowed_proves_nothing() {
+    let repo = small();
+    repo.git("config checkpoint.window 0").ok();
+    repo.git("checkpoint save --before=command --tool bash")
+        .ok();
+    repo.write("a", "by whom?\n");
+    repo.git("checkpoint save --after 1").ok();
+    repo.git("checkpoint undo --to 1").fails(1);
+    assert_eq!(repo.read("a"), "by whom?\n");
+}
+
+#[test]
+fn a_file_moved_by_a_command_was_not_made_by_it() {
+    let repo = small();
+    repo.write("mine", "the developer's own\n");
+    repo.git("checkpoint save --before=command --tool bash")
+        .ok();
+    repo.rename("mine", "moved");
+    repo.git("checkpoint save --after 1").ok();
+    repo.git("checkpoint undo --to 1 -y").ok();
+    assert_eq!(repo.read("mine"), "the developer's own\n");
+    assert!(!repo.exists("moved"));
+}
+
+#[test]
+fn plain_saves_by_hand_ask_only_about_deletions() {
+    let repo = small();
+    repo.save("");
+    repo.write("a", "edited by hand\n");
+    repo.remove("b");
+    repo.git("checkpoint undo").ok();
+    repo.git("status --porcelain").ok().prints("");
+    repo.write("made", "by hand\n");
+    repo.git("checkpoint undo 1").fails(1).says("made");
+    assert!(repo.exists("made"));
+    repo.git("checkpoint undo 1 -y").ok();
+    assert!(!repo.exists("made"));
+}
+
+/// More than half of all files, and at least 50.
+fn about_to_delete_much() -> Repo {
+    let repo = small();
+    repo.save("");
+    for number in 0..60 {
+        repo.write(format!("many/{number}"), "x\n");
+    }
+    repo
+}
+
+#[test]
+fn a_surprising_number_of_deletions_is_asked_even_with_yes() {
+    let repo = about_to_delete_much();
+    repo.git("checkpoint undo -y").fails(1);
+    assert!(repo.exists("many/59"));
+    repo.git("checkpoint undo --others=revert").ok();
+    assert!(!repo.exists("many"));
+}
+
+#[test]
+fn a_surprising_number_of_deletions_can_be_confirmed() {
+    let repo = about_to_delete_much();
+    let mut terminal = repo.on_terminal(&["checkpoint", "undo", "-y"]);
+    terminal.choose("revert");
+    assert_eq!(terminal.ends().0, 0);
+    assert!(!repo.exists("many"));
+}
+
+#[test]
+fn the_answer_revert() {
+    let repo = meanwhile(edits_b);
+    let mut terminal = repo.on_terminal(&["checkpoint", "undo", "--to", "1"]);
+    terminal.choose("revert");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    repo.git("status --porcelain").ok().prints("");
+}
+
+#[test]
+fn the_answer_keep() {
+    let repo = meanwhile(edits_b);
+    let mut terminal = repo.on_terminal(&["checkpoint", "undo", "--to", "1"]);
+    terminal.choose("keep");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert_eq!(
+        (repo.read("a"), repo.read("b")),
+        ("1\n".into(), "developer\n".into())
+    );
+}
+
+#[test]
+fn the_answer_cancel() {
+    let repo = meanwhile(edits_b);
+    let before = (repo.disk(), repo.fingerprint());
+    let mut terminal = repo.on_terminal(&["checkpoint", "undo", "--to", "1"]);
+    terminal.choose("cancel");
+    assert_eq!(terminal.ends().0, 1);
+    assert_eq!((repo.disk(), repo.fingerprint()), before);
+}
+
+#[test]
+fn leaving_the_question_changes_nothing() {
+    for key in ["q", "\x1b", "\x03"] {
+        let repo = meanwhile(edits_b);
+        let before = repo.disk();
+        let mut terminal = repo.on_terminal(&["checkpoint", "undo", "--to", "1"]);
+        terminal.shows("> ");
+        terminal.press(key);
+        let code = terminal.ends().0;
+        assert_ne!(code, 0, "{key:?}");
+        assert_eq!(repo.disk(), before, "{key:?}");
+    }
+}
+
+#[test]
+fn the_question_names_the_files() {
+    let repo = meanwhile(|r| {
+        r.write("b", "developer\n");
+        r.write("made", "developer\n");
+        r.remove("c");
+    });
+    let mut terminal = repo.on_terminal(&["checkpoint", "undo", "--to", "1"]);
+    let shown = terminal.shows("> ");
+    for path in ["b", "made", "c"] {
+        assert!(
+            shown.lines().any(|line| line.trim_end().ends_with(path)),
+            "{shown}"
+        );
+    }
+    terminal.press("q");
+    assert_eq!(terminal.ends().0, 1);
+}
+
+#[test]
+fn no_lock_is_held_across_the_question_and_the_plan_is_made_again() {
+    let repo = meanwhile(edits_b);
+    let mut terminal = repo.on_terminal(&["checkpoint", "undo", "--to", "1"]);
+    terminal.shows("> ");
+    // Somebody else saves, and edits, while the question stands.
+    repo.git("checkpoint save").ok();
+    repo.write("c", "edited while the question stood\n");
+    terminal.press("\r");
+    // The plan grew: it is asked again.
+    terminal.shows("> ");
+    terminal.press("q");
+    assert_eq!(terminal.ends().0, 1);
+    assert_eq!(repo.read("c"), "edited while the question stood\n");
+}
+
+#[test]
+fn gits_own_way_to_forbid_questions_counts() {
+    let repo = meanwhile(edits_b);
+    let quiet = repo.env("GIT_TERMINAL_PROMPT", "0");
+    let terminal = quiet.on_terminal(&["checkpoint", "undo", "--to", "1"]);
+    assert_eq!(terminal.ends().0, 1);
+    assert_eq!(repo.read("b"), "developer\n");
+}
+
+#[test]
+fn redo_asks_too() {
+    let repo = meanwhile(|_| {});
+    repo.git("checkpoint undo").ok();
+    repo.write("b", "developer\n");
+    repo.git("checkpoint redo").fails(1);
+    repo.git("checkpoint redo --others=keep").ok();
+    assert_eq!(
+        (repo.read("a"), repo.read("b")),
+        ("agent\n".into(), "developer\n".into())
+    );
+}
+
+#[test]
+fn what_is_kept_is_not_lost_by_the_next_undo() {
+    let repo = meanwhile(edits_b);
+    repo.git("checkpoint undo --to 1 --others=keep").ok();
+    repo.git("checkpoint undo --to 1").fails(1);
+    assert_eq!(repo.read("b"), "developer\n");
+}
+
+#[test]
+fn wrote_from_a_sub_folder_names_the_path_from_there() {
+    let repo = Repo::with(&[("dir/a", "1\n"), ("a", "1\n")]);
+    repo.agent_writes("dir/a", "agent\n");
+    repo.in_dir("dir").git("checkpoint wrote a").ok();
+    repo.git("checkpoint undo").ok();
+    assert_eq!(repo.read("dir/a"), "1\n");
+}
+
+#[test]
+fn wrote_without_a_path_is_wrong_usage() {
+    small().git("checkpoint wrote").fails(129);
+}
