@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Context, Result};
-use crate::git::refs::sync_folder;
 use crate::state::file::{Sharing, make_folder};
 
 /// Moves what is in the object store `from` into the store `to`.
@@ -31,7 +30,9 @@ pub(super) fn objects(from: &Path, to: &Path, sharing: Sharing) -> Result<()> {
                     .with_context(|| format!("cannot move an object to '{}'", place.display()))?;
             }
         }
-        sync_folder(&target)?;
+        fs::File::open(&target)
+            .and_then(|folder| folder.sync_all())
+            .with_context(|| format!("cannot sync '{}'", target.display()))?;
     }
     Ok(())
 }

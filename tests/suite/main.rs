@@ -20,4 +20,6 @@ mod checkpoint_where;
 mod common;
 mod harness;
 mod lesson;
+mod replay;
+mod replay_fidelity;
 mod tty;
