@@ -6,17 +6,23 @@ pub mod patch;
 
 mod apply;
 mod base;
+mod bisect;
 mod cause;
 mod compose;
+mod convert;
+mod diff;
 mod diffs;
 mod divergence;
 mod emit;
+mod events;
 mod fsck;
 mod migrate;
 mod name;
 mod options;
 mod output;
 mod pack;
+mod pairing;
+mod patch_id;
 mod plain;
 mod prompts;
 mod proof;
@@ -24,10 +30,13 @@ mod publish;
 mod range;
 mod rebuild;
 mod record;
+mod render;
 mod report;
 mod room;
 mod run;
+mod show;
 mod store;
+mod test;
 mod tree;
 
 use std::ffi::OsString;
@@ -61,8 +70,18 @@ struct Program {
 enum Command {
     /// Rebuild the commits of a journal (what bare `git-replay <journal>` does)
     Run(run::Arguments),
-    /// Record commits as a journal
+    /// Record commits as a journal, proven to rebuild them with the same ids
     Record(record::Arguments),
+    /// Check many journals in parallel, writing nothing; exit 1 if any diverged
+    Test(test::Arguments),
+    /// Show what a journal holds
+    Show(show::Arguments),
+    /// Compare two journals: prompts, tools, usage, and commits by what they change
+    Diff(diff::Arguments),
+    /// Find the first commit or event at which a journal and a branch, or two journals, part
+    Bisect(bisect::Arguments),
+    /// Write a journal in another form
+    Convert(convert::Arguments),
 }
 
 /// Runs the program.
@@ -79,5 +98,10 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
     match arguments.command {
         Command::Run(arguments) => run::run(arguments, ui),
         Command::Record(arguments) => record::run(arguments, ui),
+        Command::Test(arguments) => test::run(arguments, ui),
+        Command::Show(arguments) => show::run(arguments, ui),
+        Command::Diff(arguments) => diff::run(arguments, ui),
+        Command::Bisect(arguments) => bisect::run(arguments, ui),
+        Command::Convert(arguments) => convert::run(arguments, ui),
     }
 }

@@ -76,6 +76,16 @@ impl Verdict {
         self.commits.iter().filter(|c| c.id != c.recorded).count()
     }
 
+    /// Whether every commit was made with its recorded tree, whatever else differs.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.has_ended
+            && !self.has_gap
+            && !self
+                .divergences
+                .iter()
+                .any(|d| matches!(d.kind, What::Baseline | What::Tree))
+    }
+
     /// Whether the run is as recorded: nothing differs, however softened.
     pub(super) fn is_faithful(&self) -> bool {
         self.divergences.is_empty()
