@@ -111,7 +111,7 @@ impl Divergence {
                     .unwrap_or("the record does not say why")
             ),
             What::Unrecorded => format!("turn {turn}: its commits are not recorded: {expected}"),
-            What::Exhausted => format!("turn {turn}: only {expected} were recorded"),
+            What::Exhausted => format!("turn {turn}: the journal holds only {expected}"),
         }
     }
 

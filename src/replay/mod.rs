@@ -48,15 +48,19 @@ use crate::cli::{self, Exit};
 use crate::error::Result;
 use crate::ui::Ui;
 
-/// Replay a recorded agent run: rebuild its commits with the same ids, or say where it departs
-///
-/// git 2.44 and newer have a builtin 'replay', which always wins: there, type
-/// 'git-replay' (this program) or 'git trajectory replay' (the same one), not
-/// 'git replay'. Options that only the builtin has are handed over to it.
+/// What `-h` says first.
+const ABOUT: &str = "\
+Replay a recorded agent run: rebuild its commits with the same ids, or say where it departs
+
+git 2.44 and newer have a builtin 'replay', which always wins: there, type 'git-replay' (this
+program) or 'git trajectory replay' (the same one), not 'git replay'. Options that only the
+builtin has are handed over to it.";
+
 #[derive(Parser)]
 #[command(
     name = "git-replay",
     bin_name = "git-replay",
+    about = ABOUT,
     version,
     disable_help_subcommand = true,
     override_usage = "git-replay [run] <journal> [<options>]\n       git-replay <command> [<options>]"

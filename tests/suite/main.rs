@@ -21,5 +21,7 @@ mod common;
 mod harness;
 mod lesson;
 mod replay;
+mod replay_divergence;
 mod replay_fidelity;
+mod replay_journal;
 mod tty;

@@ -169,7 +169,7 @@ impl Turns {
             return Ok(());
         }
         match kind.as_str() {
-            "fallback" => self.fallback(fields),
+            "fallback" => self.fallback(index, fields),
             "prompt" => self.prompt(index, fields),
             _ if !self.is_open => Ok(()),
             "summary" => self.summary(fields),
@@ -262,7 +262,7 @@ impl Turns {
         Ok(())
     }
 
-    fn fallback(&mut self, mut fields: Fields) -> Result<()> {
+    fn fallback(&mut self, index: usize, mut fields: Fields) -> Result<()> {
         if !self.is_open {
             return Ok(());
         }
@@ -283,6 +283,7 @@ impl Turns {
         }
         if let Some(turn) = self.open() {
             turn.handover = Some(handover);
+            turn.events.push(index);
         }
         self.close();
         Ok(())
