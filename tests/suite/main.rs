@@ -23,5 +23,6 @@ mod lesson;
 mod replay;
 mod replay_divergence;
 mod replay_fidelity;
+mod replay_isolation;
 mod replay_journal;
 mod tty;
