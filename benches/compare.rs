@@ -24,8 +24,11 @@ mod place;
 
 use std::env;
 
-use measure::{Pair, pairs};
+use measure::pairs;
 use place::Place;
+
+/// Something to time, or to do before that.
+type Act<'a> = &'a dyn Fn();
 
 /// A part of the table and what it is called on the command line.
 const SIZES: &[(&str, usize, usize)] = &[
@@ -71,40 +74,50 @@ fn main() {
     }
 }
 
-/// One size, clean and dirty, against everything it is measured by.
+/// One size against everything it is measured by: clean; dirty (10 files modified and
+/// 5 untracked, as they were at the save before); edited (the same, but anew before
+/// each turn, so that there are 15 blobs to write, and for us to sync).
 fn against_git(size: &str, rounds: usize, place: &Place) {
     let large = size != "1k";
-    for dirty in [false, true] {
-        let state = format!("{size} {}", if dirty { "dirty" } else { "clean" });
-        let ready = || {
-            if dirty {
-                place.edit_some();
-            }
-        };
-        let five = match (large, dirty) {
-            (false, _) => 0.40,
-            (true, true) => 0.45,
-            (true, false) => 0.55,
-        };
-        let at_100k = (size == "100k").then_some(if dirty { 1.2 } else { 1.1 });
-        let others: [(&str, Option<f64>, &dyn Fn()); 4] = [
-            ("five commands", Some(five), &|| place.five_commands()),
-            ("status", Some(if large { 1.0 } else { 1.3 }), &|| {
-                place.git(&["status", "--porcelain"])
-            }),
+    let as_it_is = || {};
+    let edit = || place.edit_some();
+    let states: [(&str, Act<'_>, Option<f64>, f64); 3] = [
+        (
+            "clean",
+            &as_it_is,
+            Some(if large { 0.55 } else { 0.40 }),
+            1.1,
+        ),
+        (
+            "dirty",
+            &as_it_is,
+            Some(if large { 0.45 } else { 0.40 }),
+            1.2,
+        ),
+        ("edited", &edit, None, 1.2),
+    ];
+    for (state, ready, five, floor) in states {
+        if state == "dirty" {
+            place.edit_some();
+        }
+        let bars = state != "edited";
+        let status = bars.then_some(if large { 1.0 } else { 1.3 });
+        let floor = (bars && size == "100k").then_some(floor);
+        let others: [(&str, Option<f64>, Act<'_>); 4] = [
+            ("five commands", five, &|| place.five_commands()),
+            ("status", status, &|| place.git(&["status", "--porcelain"])),
             ("stash create", None, &|| place.git(&["stash", "create"])),
-            ("floor", at_100k, &|| place.floor()),
+            ("floor", floor, &|| place.floor()),
         ];
+        let state = format!("{size} {state}");
         for (name, bar, other) in others {
-            pairs(rounds, &ready, &|| place.save(), other).print(&state, "save", name, bar);
+            pairs(rounds, ready, &|| place.save(), other).print(&state, "save", name, bar);
         }
     }
     if let Some(peak) = place.peak_of_save() {
         let bar = if size == "100k" { " (bar 30)" } else { "" };
-        println!(
-            "{size:<12} peak memory of save, sampled: {:.1} MiB{bar}",
-            peak as f64 / 1024.0
-        );
+        let peak = peak as f64 / 1024.0;
+        println!("{size:<12} peak memory of save, sampled: {peak:.1} MiB{bar}");
     }
 }
 
@@ -131,22 +144,22 @@ fn after_many(without: &Place, with: &Place) {
         without.grow_origin();
         with.grow_origin();
     };
-    let pair: Pair = pairs(31, &fetch, &|| with.git(&["fetch", "-q"]), &|| {
-        without.git(&["fetch", "-q"])
-    });
-    pair.print("2k checkp.", "fetch", "none", Some(1.3));
-    let log = ["log", "-1"];
-    pairs(41, &|| {}, &|| with.git(&log), &|| without.git(&log)).print(
-        "2k checkp.",
-        "log -1",
-        "none",
-        Some(1.3),
-    );
-    let push = ["status", "--porcelain"];
-    pairs(41, &|| {}, &|| with.git(&push), &|| without.git(&push)).print(
-        "2k checkp.",
-        "status",
-        "none",
-        None,
-    );
+    for state in ["2k checkp.", "after git gc"] {
+        let commands: [(&[&str], Act<'_>); 3] = [
+            (&["fetch", "-q"], &fetch),
+            (&["log", "-1"], &|| {}),
+            (&["status", "--porcelain"], &|| {}),
+        ];
+        for (command, ready) in commands {
+            pairs(31, ready, &|| with.git(command), &|| without.git(command)).print(
+                state,
+                command[0],
+                "none",
+                Some(1.3),
+            );
+        }
+        for place in [with, without] {
+            place.git(&["gc", "-q"]);
+        }
+    }
 }

@@ -232,8 +232,7 @@ impl Place {
             .env("HOME", self.folder.path().join("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
+            .stdin(Stdio::null());
         command
     }
 }

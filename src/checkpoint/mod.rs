@@ -1,9 +1,19 @@
 //! The program `git-checkpoint`: one file per subcommand.
 
+mod diff;
+mod head_check;
 mod list;
+mod others;
+mod outcome;
+mod redo;
+mod restore;
 mod save;
+mod show;
 mod show_json;
+mod status;
 mod time;
+mod undo;
+mod wrote;
 
 use std::process::ExitCode;
 
@@ -36,6 +46,18 @@ enum Command {
     Save(save::Arguments),
     /// List the checkpoints of this worktree
     List(list::Arguments),
+    /// Show one checkpoint
+    Show(show::Arguments),
+    /// Show where this worktree stands among its checkpoints
+    Status(status::Arguments),
+    /// Show what changed since a checkpoint, or between two
+    Diff(diff::Arguments),
+    /// Record what a tool has just written, as evidence of whose change it is
+    Wrote(wrote::Arguments),
+    /// Bring the working tree back to a checkpoint
+    Undo(undo::Arguments),
+    /// Take the last undo back
+    Redo(redo::Arguments),
 }
 
 /// Runs the program.
@@ -50,5 +72,11 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
         None => save::run(&repo, arguments.save, ui),
         Some(Command::Save(arguments)) => save::run(&repo, arguments, ui),
         Some(Command::List(arguments)) => list::run(&repo, arguments, ui),
+        Some(Command::Show(arguments)) => show::run(&repo, arguments, ui),
+        Some(Command::Status(arguments)) => status::run(&repo, arguments, ui),
+        Some(Command::Diff(arguments)) => diff::run(&repo, arguments, ui),
+        Some(Command::Wrote(arguments)) => wrote::run(&repo, arguments, ui),
+        Some(Command::Undo(arguments)) => undo::run(&repo, arguments, ui),
+        Some(Command::Redo(arguments)) => redo::run(&repo, arguments, ui),
     }
 }

@@ -39,4 +39,9 @@ impl Repo {
             .tree_id()
             .with_context(|| format!("cannot read the commit {id}"))
     }
+
+    /// The id of the empty tree, which git knows without storing it.
+    pub fn empty_tree(&self) -> ObjectId {
+        ObjectId::empty_tree(self.gix().object_hash())
+    }
 }

@@ -1,13 +1,18 @@
 //! Finding checkpoints: by number, by lane and number, by ref, by age.
 
+use std::collections::HashMap;
+
 use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
 use gix::objs::{CommitRef, Kind as ObjectKind};
 
 use crate::error::{Context, Result, anyhow, bail, hinted};
 use crate::git::Repo;
+use crate::git::quote::unquoted;
 use crate::lane::identity::{self, CHECKPOINTS, Lane};
-use crate::lane::record::Record;
+use crate::lane::record::{Kind, LINES_AT_MOST, Record, parse_skipped};
+use crate::snapshot::difference::Trees;
+use crate::snapshot::scan::Skipped;
 
 /// A checkpoint that was found.
 #[derive(Debug, Clone)]
@@ -30,21 +35,24 @@ impl Checkpoint {
     /// # Errors
     /// When its commit is missing or none of ours.
     pub fn read(repo: &Repo, name: &str, commit: ObjectId) -> Result<Self> {
+        Self::read_record(repo, name, commit)?.with_context(|| format!("'{name}' is no checkpoint"))
+    }
+
+    /// The same; the inner error says why the commit, which is there, is none of ours.
+    fn read_record(repo: &Repo, name: &str, commit: ObjectId) -> Result<Result<Self>> {
         let shown = name.strip_prefix(CHECKPOINTS).unwrap_or(name);
         let bytes = repo
             .object(commit, ObjectKind::Commit)
             .with_context(|| format!("cannot read checkpoint {shown}"))?;
         let parsed = CommitRef::from_bytes(&bytes, repo.gix().object_hash())
             .with_context(|| format!("cannot read checkpoint {shown}"))?;
-        let record =
-            Record::parse(parsed.message).with_context(|| format!("'{name}' is no checkpoint"))?;
-        Ok(Checkpoint {
+        Ok(Record::parse(parsed.message).map(|record| Checkpoint {
             name: name.to_owned(),
             commit,
             tree: parsed.tree(),
             time: parsed.author().map_or(0, |author| author.seconds()),
             record,
-        })
+        }))
     }
 
     /// Its number, as it is shown: at least three digits.
@@ -88,7 +96,8 @@ pub fn newest(repo: &Repo, lane: &Lane, count: usize) -> Result<Vec<Checkpoint>>
     Ok(found)
 }
 
-/// All checkpoints of `lane` from number `first` on, ascending.
+/// All checkpoints of `lane` from number `first` on, ascending. A ref that somebody
+/// else put among ours is passed over.
 ///
 /// # Errors
 /// When one cannot be read.
@@ -96,8 +105,12 @@ pub fn from_number(repo: &Repo, lane: &str, first: u32) -> Result<Vec<Checkpoint
     identity::numbers(repo, lane)?
         .into_iter()
         .filter(|(number, _)| *number >= first)
-        .map(|(number, commit)| {
-            Checkpoint::read(repo, &identity::checkpoint_ref(lane, number), commit)
+        .filter_map(|(number, commit)| {
+            let name = identity::checkpoint_ref(lane, number);
+            match Checkpoint::read_record(repo, &name, commit) {
+                Ok(ours) => ours.ok().map(Ok),
+                Err(unreadable) => Some(Err(unreadable)),
+            }
         })
         .collect()
 }
@@ -173,6 +186,69 @@ pub fn by_text(repo: &Repo, text: &str) -> Result<Checkpoint> {
         format!("'{text}' is no checkpoint"),
         "name it by number (3), lane and number (main/3), ref, or age (@{0} is the newest)",
     ))
+}
+
+/// Everything that `checkpoint` could not capture, also where its message has
+/// only the beginning.
+///
+/// # Errors
+/// When the full list cannot be read.
+pub fn all_skipped(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<Skipped>> {
+    match long_list(repo, checkpoint, checkpoint.record.skipped.len(), "skipped")? {
+        Some(lines) => Ok(lines
+            .lines()
+            .filter_map(|line| parse_skipped(line.as_bstr()))
+            .collect()),
+        None => Ok(checkpoint.record.skipped.clone()),
+    }
+}
+
+/// Every path that `checkpoint` stores as it is, sorted.
+///
+/// # Errors
+/// When the full list cannot be read.
+pub fn all_raw(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<BString>> {
+    let mut raw = match long_list(repo, checkpoint, checkpoint.record.raw.len(), "raw")? {
+        Some(lines) => lines
+            .lines()
+            .filter_map(|line| unquoted(line.as_bstr()))
+            .collect(),
+        None => checkpoint.record.raw.clone(),
+    };
+    raw.sort();
+    Ok(raw)
+}
+
+/// The blob `name` of the index commit, when the message's list was cut.
+fn long_list(
+    repo: &Repo,
+    checkpoint: &Checkpoint,
+    in_message: usize,
+    name: &str,
+) -> Result<Option<Vec<u8>>> {
+    let (LINES_AT_MOST.., Some(index)) = (in_message, checkpoint.record.index) else {
+        return Ok(None);
+    };
+    let trees = Trees::new(repo, HashMap::new());
+    match trees.value(repo.tree_of(index)?, name.into())? {
+        Some((_, blob)) => repo.object(blob, ObjectKind::Blob).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Whether a tool or a command was ever announced in `lane`.
+///
+/// # Errors
+/// When a checkpoint cannot be read.
+pub fn any_evidence(repo: &Repo, lane: &str) -> Result<bool> {
+    for (number, commit) in identity::numbers(repo, lane)? {
+        let name = identity::checkpoint_ref(lane, number);
+        let kind = Checkpoint::read(repo, &name, commit)?.record.kind;
+        if matches!(kind, Kind::BeforeWrite | Kind::BeforeCommand) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn missing(text: &str, lane: &str) -> crate::error::Error {

@@ -1,6 +1,7 @@
 //! The numbered checkpoints of one worktree, its lane: what a checkpoint holds,
 //! how one is saved and found, and whose change a path is.
 
+pub mod evidence;
 pub mod find;
 pub mod identity;
 pub mod index_state;

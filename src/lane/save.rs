@@ -49,7 +49,7 @@ pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<
             repo,
             &take::Request {
                 writing: writing(repo)?,
-                also: Vec::new(),
+                ..take::Request::default()
             },
         )?
     };

@@ -26,11 +26,13 @@ fn path(repo: &Repo) -> PathBuf {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn append(repo: &Repo, wrote: &[Wrote]) -> Result<()> {
+pub fn append(repo: &Repo, wrote: &[Wrote], session: Option<&str>) -> Result<()> {
     let mut lines = String::new();
     for (path, id) in wrote {
         let id = id.map(|id| id.to_string());
-        let line = json!({"v": 1, "path": json_path(path.as_ref()), "id": id});
+        let line = json!({
+            "v": 1, "path": json_path(path.as_ref()), "id": id, "session": session,
+        });
         lines.push_str(&line.to_string());
         lines.push('\n');
     }

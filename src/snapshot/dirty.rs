@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::git::Repo;
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::Skipped;
-use crate::snapshot::sink::Writing;
 use crate::snapshot::take::{Request, take};
 
 /// Adds a line for each of `nested` whose working tree is not its HEAD.
@@ -33,12 +32,6 @@ fn is_dirty(outer: &Repo, root: &Root, path: &BString) -> Result<bool> {
     let Some(head) = inner.head()?.commit else {
         return Ok(false);
     };
-    let snapshot = take(
-        &inner,
-        &Request {
-            writing: Writing::Nothing,
-            also: Vec::new(),
-        },
-    )?;
+    let snapshot = take(&inner, &Request::default())?;
     Ok(snapshot.tree != inner.tree_of(head)?)
 }

@@ -1,16 +1,19 @@
 //! The state of a working tree: one walk, the blobs of what differs from the
 //! user's index, the trees above them; and the way back.
 
+pub mod apart;
 pub mod attributes;
 pub mod cache;
 pub mod capture;
 pub mod convert;
+pub mod difference;
 mod dirty;
 pub mod ignore;
 pub mod index;
 mod nested;
 mod pack;
 mod prove;
+pub mod restore;
 pub mod root;
 pub mod scan;
 pub mod sink;

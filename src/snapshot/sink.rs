@@ -2,7 +2,7 @@
 //! they are many, so that making them durable is one sync and not one each.
 //! The objects exist when [`Sink::finish`] returns, and not before.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -27,9 +27,10 @@ const LOOSE_AT_MOST: usize = 8;
 const PENDING_BYTES_AT_MOST: usize = 4 << 20;
 
 /// What a sink does with objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Writing {
     /// Computes ids only; nothing is written.
+    #[default]
     Nothing,
     /// Writes, and leaves it to the system when it reaches the disk.
     Fast,
@@ -48,12 +49,13 @@ pub struct Sink {
     /// A gc is under way and may be about to prune what nothing names yet:
     /// everything goes into a pack that it must keep.
     defensive: bool,
+    remembers: bool,
 }
 
 #[derive(Default)]
 struct State {
     seen: HashSet<ObjectId>,
-    trees: Vec<ObjectId>,
+    trees: HashMap<ObjectId, Vec<u8>>,
     pending: Vec<(ObjectId, Kind, Vec<u8>)>,
     pending_bytes: usize,
     pack: Option<PackWriter>,
@@ -110,12 +112,18 @@ impl Sink {
             kept: HashSet::new(),
             state: Mutex::new(State::default()),
             defensive: repo.common_dir().join("gc.pid").exists(),
+            remembers: false,
         }
     }
 
     /// Objects that need no look-up, since a ref of ours keeps them.
     pub fn trust(&mut self, kept: impl IntoIterator<Item = ObjectId>) {
         self.kept.extend(kept);
+    }
+
+    /// Puts new objects into `folder`, which git reads beside the repository's own.
+    pub fn write_apart(&mut self, folder: &Path) {
+        self.objects = folder.to_owned();
     }
 
     /// Puts everything into a kept pack, also what exists already.
@@ -138,7 +146,13 @@ impl Sink {
     pub fn put(&self, repo: &gix::Repository, kind: Kind, bytes: Vec<u8>) -> Result<ObjectId> {
         let id = self.id(kind, &bytes)?;
         if kind == Kind::Tree {
-            self.state().trees.push(id);
+            // Kept only where someone will read them before they are written.
+            let kept = if self.remembers {
+                bytes.clone()
+            } else {
+                Vec::new()
+            };
+            self.state().trees.insert(id, kept);
         }
         if self.writing == Writing::Nothing || self.kept.contains(&id) {
             return Ok(id);
@@ -178,10 +192,19 @@ impl Sink {
 
     /// All trees that were put here so far, sorted: those that no index names.
     pub fn trees(&self) -> Vec<ObjectId> {
-        let mut trees = self.state().trees.clone();
+        let mut trees: Vec<ObjectId> = self.state().trees.keys().copied().collect();
         trees.sort();
-        trees.dedup();
         trees
+    }
+
+    /// Those trees with their content, for [`Sink::remember_trees`].
+    pub fn tree_contents(&self) -> HashMap<ObjectId, Vec<u8>> {
+        self.state().trees.clone()
+    }
+
+    /// Keeps the content of trees, to be read before they are written.
+    pub fn remember_trees(&mut self) {
+        self.remembers = true;
     }
 
     /// Whether the existing object `id` can be used: it is there, and lives on.

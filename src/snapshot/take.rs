@@ -4,6 +4,7 @@ use std::path::Path;
 
 use gix::ObjectId;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 
 use gix::bstr::{BString, ByteSlice};
 use gix::index::entry::Mode;
@@ -29,12 +30,16 @@ use crate::state::file;
 const TRIES: usize = 3;
 
 /// What is wanted of a snapshot.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Request {
     /// Whether objects are written, and how.
     pub writing: Writing,
     /// Paths to capture whatever the ignore rules and limits say.
     pub also: Vec<BString>,
+    /// Whether its trees can be read before they are written.
+    pub readable: bool,
+    /// Another object store for new objects than the repository's own.
+    pub apart: Option<PathBuf>,
 }
 
 /// The state of a working tree at one moment.
@@ -47,6 +52,8 @@ pub struct Snapshot {
     pub skipped: Vec<Skipped>,
     /// Paths stored as they are although a conversion applies, sorted.
     pub raw: Vec<BString>,
+    /// Whether any conversion applies to any file.
+    pub converts: bool,
     /// HEAD, before and after.
     pub head: Head,
     /// The index, before and after.
@@ -114,14 +121,10 @@ fn take_once(
     refuse_too_many(repo, index.state().entries().len())?;
     let clock = match request.writing {
         Writing::Nothing => None,
-        _ => Some(now(repo)?),
+        _ => Some(file_system_clock(repo)?),
     };
     let shared = repo.gix().clone().into_sync();
-    let config = |key, default| repo.config_bool(key, default);
-    let trust = Trust {
-        executable_bit: config("core.fileMode", true)?,
-        links: config("core.symlinks", true)?,
-    };
+    let trust = trust(repo)?;
     let ignore = Ignore::on_disk(&shared, index.state());
     let mut scan = Walk {
         root,
@@ -129,7 +132,7 @@ fn take_once(
         index_written: index.written(),
         ignore: &ignore,
         trust,
-        ignore_case: config("core.ignoreCase", false)?,
+        ignore_case: repo.config_bool("core.ignoreCase", false)?,
         own_folders: own_folders(repo, root),
     }
     .run()?;
@@ -166,6 +169,12 @@ fn take_once(
     add_asked(root, trust, request, &index, &mut scan.candidates);
 
     let mut sink = Sink::new(repo, request.writing);
+    if let Some(folder) = &request.apart {
+        sink.write_apart(folder);
+    }
+    if request.readable {
+        sink.remember_trees();
+    }
     if anchored {
         sink.trust(old.trees.iter().copied());
         sink.trust(known.files.values().map(|known| known.id));
@@ -236,6 +245,7 @@ fn take_once(
         changes,
         skipped,
         raw,
+        converts: rules.convert,
         head,
         index,
         moved: false,
@@ -331,7 +341,7 @@ fn refuse_too_many(repo: &Repo, files: usize) -> Result<()> {
 
 /// The file system's "now", by a file that is touched just now: a change that
 /// comes later cannot have an older time.
-fn now(repo: &Repo) -> Result<(i64, u32)> {
+pub(super) fn file_system_clock(repo: &Repo) -> Result<(i64, u32)> {
     let path = repo.own_state().join("clock");
     file::make_folder(&repo.own_state(), repo.sharing())?;
     let touched = || -> std::io::Result<(i64, u32)> {
@@ -367,4 +377,54 @@ fn own_folders(repo: &Repo, root: &Root) -> Vec<BString> {
         .map(crate::snapshot::root::bytes_of)
         .filter(|path| !path.is_empty())
         .collect()
+}
+
+/// The blob that a snapshot would store for each of `paths` now, without storing
+/// it; `None` for what is not there.
+///
+/// # Errors
+/// When the rules cannot be read.
+pub fn ids_of(repo: &Repo, paths: &[BString]) -> Result<Vec<Option<gix::ObjectId>>> {
+    let root = Root::open(repo.require_worktree()?)?;
+    let index = Index::load(repo)?;
+    let trust = trust(repo)?;
+    let rules = attributes::survey(repo, &root, index.state(), &Default::default())?;
+    let shared = repo.gix().clone().into_sync();
+    let sink = Sink::new(repo, Writing::Nothing);
+    let capturer = Capturer {
+        root: &root,
+        shared: &shared,
+        index: index.state(),
+        convert: rules.convert,
+        sink: &sink,
+        cache: &Cache::default(),
+        anchored: false,
+        links: trust.links,
+    };
+    let mut ids = Vec::with_capacity(paths.len());
+    for path in paths {
+        let mut candidates = Vec::new();
+        let request = Request {
+            also: vec![path.clone()],
+            ..Request::default()
+        };
+        add_asked(&root, trust, &request, &index, &mut candidates);
+        let capture = capturer.all(&candidates)?.pop();
+        ids.push(match capture {
+            Some(Capture::Blob { id, .. }) => Some(id),
+            _ => None,
+        });
+    }
+    Ok(ids)
+}
+
+/// What the file system can be trusted with.
+///
+/// # Errors
+/// When a setting is no boolean.
+pub(super) fn trust(repo: &Repo) -> Result<Trust> {
+    Ok(Trust {
+        executable_bit: repo.config_bool("core.fileMode", true)?,
+        links: repo.config_bool("core.symlinks", true)?,
+    })
 }

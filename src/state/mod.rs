@@ -3,3 +3,4 @@
 pub mod crash;
 pub mod file;
 pub mod lock;
+pub mod pause;

@@ -148,7 +148,7 @@ fn show_names_what_is_in_it() {
         shown.contains(&repo.oid("refs/harness/checkpoints/main/002")[..10]),
         "{shown}"
     );
-    repo.git("checkpoint show 9").fails(1);
+    repo.git("checkpoint show 9").fails(128).says("hint: ");
     repo.git("checkpoint show").fails(129);
 }
 

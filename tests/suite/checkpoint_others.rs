@@ -216,10 +216,14 @@ fn a_surprising_number_of_deletions_is_asked_even_with_yes() {
 #[test]
 fn a_surprising_number_of_deletions_can_be_confirmed() {
     let repo = about_to_delete_much();
-    let mut terminal = repo.on_terminal(&["checkpoint", "undo", "-y"]);
-    terminal.choose("revert");
-    assert_eq!(terminal.ends().0, 0);
-    assert!(!repo.exists("many"));
+    for (answer, code) in [("n", 1), ("y", 0)] {
+        let mut terminal = repo.on_terminal(&["checkpoint", "undo", "-y"]);
+        terminal.shows("60");
+        terminal.shows("[y/n]");
+        terminal.press(answer);
+        assert_eq!(terminal.ends().0, code);
+        assert_eq!(repo.exists("many"), code == 1);
+    }
 }
 
 #[test]
@@ -296,7 +300,7 @@ fn no_lock_is_held_across_the_question_and_the_plan_is_made_again() {
     // Somebody else saves, and edits, while the question stands.
     repo.git("checkpoint save").ok();
     repo.write("c", "edited while the question stood\n");
-    terminal.press("\r");
+    terminal.choose_after_first("revert");
     // The plan grew: it is asked again.
     terminal.shows("> ");
     terminal.press("q");

@@ -498,6 +498,42 @@ fn every_setting_of_fsync_saves_soundly() {
 }
 
 #[test]
+fn remembered_ids_are_not_trusted_when_their_objects_may_be_gone() {
+    let repo = small();
+    repo.write("a", "dirty\n");
+    repo.write("dir/new", "untracked\n");
+    repo.save("");
+    repo.sh("git for-each-ref --format='delete %(refname)' refs/harness | git update-ref --stdin")
+        .ok();
+    repo.git("prune --expire=now").ok();
+    let oracle = repo.oracle_tree();
+    assert_eq!(repo.save("")["tree"], oracle.as_str());
+    repo.fsck();
+}
+
+#[test]
+fn what_is_remembered_may_be_deleted_or_broken() {
+    let repo = small();
+    repo.write("a", "dirty\n");
+    repo.save("");
+    let id = std::fs::read(repo.git_dir().join("harness/id")).unwrap();
+    let oracle = repo.oracle_tree();
+    for garbage in [&b""[..], b"\0", b"garbage\n", &[0xff; 4096]] {
+        for entry in std::fs::read_dir(repo.git_dir().join("harness")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() && path.file_name().unwrap() != "id" {
+                std::fs::write(path, garbage).unwrap();
+            }
+        }
+        assert_eq!(repo.save("")["tree"], oracle.as_str(), "{garbage:?}");
+    }
+    assert_eq!(
+        std::fs::read(repo.git_dir().join("harness/id")).unwrap(),
+        id
+    );
+}
+
+#[test]
 fn our_files_are_private() {
     let repo = small();
     repo.write("a", "2\n");

@@ -7,11 +7,13 @@
 )]
 
 mod architecture;
+mod artifacts;
 mod checkpoint_crash;
 mod checkpoint_differs;
 mod checkpoint_list;
 mod checkpoint_matrix;
 mod checkpoint_others;
+mod checkpoint_random;
 mod checkpoint_restore;
 mod checkpoint_save;
 mod checkpoint_undo;

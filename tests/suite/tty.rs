@@ -39,20 +39,39 @@ impl Terminal {
         self.session.flush().unwrap();
     }
 
-    /// Moves the choice of a question down to the answer that begins with `answer`, and takes it.
+    /// Moves the choice of a question to the answer that begins with `answer`, and takes it.
     #[track_caller]
     pub(crate) fn choose(&mut self, answer: &str) {
+        let shown = self.chosen();
+        self.choose_from(shown, answer);
+    }
+
+    /// Likewise, when `shows("> ")` has already seen the first answer begin.
+    #[track_caller]
+    pub(crate) fn choose_after_first(&mut self, answer: &str) {
+        self.press("\x1b[B");
+        self.choose(answer);
+    }
+
+    fn choose_from(&mut self, mut shown: String, answer: &str) {
         for _ in 0..8 {
-            let (_, shown) = self
-                .session
-                .exp_regex(r"> [A-Za-z][^\r\n]*")
-                .unwrap_or_else(|e| panic!("no question with the answer '{answer}': {e}"));
-            if shown.trim_start_matches("> ").starts_with(answer) {
+            if shown.starts_with(answer) {
                 return self.press("\r");
             }
             self.press("\x1b[B");
+            shown = self.chosen();
         }
         panic!("the question has no answer '{answer}'");
+    }
+
+    /// The answer that is chosen, as soon as one is shown.
+    #[track_caller]
+    fn chosen(&mut self) -> String {
+        let (_, shown) = self
+            .session
+            .exp_regex(r"> [A-Za-z][^\r\n]*")
+            .unwrap_or_else(|e| panic!("no question: {e}"));
+        shown.trim_start_matches("> ").to_owned()
     }
 
     /// Waits for its end: the exit code, and what it showed last.

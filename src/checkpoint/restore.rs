@@ -1,0 +1,319 @@
+//! What undo and redo have in common: plan under the lock, ask without it, take
+//! the safety checkpoint, apply, verify.
+
+use std::collections::BTreeSet;
+
+use gix::bstr::{BStr, BString, ByteSlice};
+
+use crate::checkpoint::others::{self, Answer, Foreign, Others};
+use crate::error::Result;
+use crate::git::Repo;
+use crate::git::pathspec::Scope;
+use crate::lane::evidence::Evidence;
+use crate::lane::find::{self, Checkpoint};
+use crate::lane::publish::{Turn, writing};
+use crate::lane::record::{Kind, Record};
+use crate::lane::save::apply_lock;
+use crate::lane::wrote;
+use crate::snapshot::difference::Trees;
+use crate::snapshot::restore::apply::Applier;
+use crate::snapshot::restore::journal::Journal;
+use crate::snapshot::restore::plan::{self, LeftAlone, Plan, Target};
+use crate::snapshot::restore::seen;
+use crate::snapshot::restore::stage::{Source, Stage};
+use crate::snapshot::root::Root;
+use crate::snapshot::take::{self, Snapshot, take};
+use crate::state::lock::{self, Lock, PATIENCE};
+use crate::state::{crash, pause};
+use crate::ui::{self, Ui};
+
+/// What shall be restored, and how.
+pub(super) struct Wish<'w> {
+    /// The checkpoints to try, best first: the first that differs from the disk.
+    pub(super) targets: Vec<Checkpoint>,
+    pub(super) scope: Scope<'w>,
+    pub(super) others: Others,
+    /// `--yes`, which answers revert.
+    pub(super) yes: bool,
+    pub(super) dry_run: bool,
+    /// A journal to finish or to go back from.
+    pub(super) journal: Option<Journal>,
+    /// Whether this steps forward.
+    pub(super) redo: bool,
+    /// Where the position was before the first try.
+    pub(super) from: Option<u32>,
+}
+
+/// How it went.
+pub(super) enum Outcome {
+    /// Nothing differs from any of the targets.
+    Same,
+    /// The user said no, or could not be asked; the plan, and what needs a word.
+    Undecided {
+        target: Box<Checkpoint>,
+        plan: Plan,
+        foreign: Vec<Foreign>,
+        asked: bool,
+    },
+    /// A dry run.
+    Planned {
+        target: Box<Checkpoint>,
+        plan: Plan,
+        foreign: Vec<Foreign>,
+    },
+    /// It was done.
+    Restored(Box<Restored>),
+}
+
+/// What was done.
+pub(super) struct Restored {
+    pub(super) target: Checkpoint,
+    pub(super) safety: Checkpoint,
+    /// The first safety: that of the first try, when this one finished another.
+    pub(super) first_safety: u32,
+    pub(super) written: Vec<BString>,
+    pub(super) deleted: Vec<BString>,
+    pub(super) kept: Vec<BString>,
+    pub(super) left_alone: Vec<LeftAlone>,
+    pub(super) wrong: Vec<BString>,
+}
+
+struct Planned {
+    target: Checkpoint,
+    snapshot: Snapshot,
+    plan: Plan,
+    foreign: Vec<Foreign>,
+    _lock: Lock,
+}
+
+/// Restores, or says why not.
+pub(super) fn restore(repo: &Repo, mut wish: Wish<'_>, ui: &mut Ui) -> Result<Outcome> {
+    let mut agreed: BTreeSet<BString> = BTreeSet::new();
+    let mut kept: BTreeSet<BString> = BTreeSet::new();
+    let mut mass_agreed = false;
+    loop {
+        let Some(mut planned) = prepare(repo, &mut wish)? else {
+            return Ok(Outcome::Same);
+        };
+        if wish.others == Others::Keep {
+            kept.extend(planned.foreign.iter().map(|f| f.path.clone()));
+        }
+        let kept_now = others::keep(&mut planned.plan, &kept);
+        planned.foreign.retain(|f| !kept.contains(&f.path));
+        let target = planned.target.clone();
+        if wish.dry_run {
+            return Ok(Outcome::Planned {
+                target: Box::new(target),
+                plan: planned.plan,
+                foreign: planned.foreign,
+            });
+        }
+        let open = planned.foreign.iter().any(|f| !agreed.contains(&f.path));
+        let files = planned.snapshot.index.state().entries().len();
+        let mass = others::is_mass_deletion(&planned.plan, files)
+            && wish.others != Others::Revert
+            && !mass_agreed;
+        if mass || (open && wish.others == Others::Ask && !wish.yes) {
+            // No lock is held while a person thinks.
+            let Planned {
+                plan,
+                foreign,
+                _lock,
+                ..
+            } = planned;
+            drop(_lock);
+            let answer = if !ui::can_ask() {
+                None
+            } else if mass {
+                let question = format!(
+                    "This deletes more than half of all files ({} of {files}). Go on?",
+                    plan.steps.iter().filter(|s| s.then.is_none()).count()
+                );
+                Some(match ui::confirm(&question)? {
+                    true => Answer::Revert,
+                    false => Answer::Cancel,
+                })
+            } else {
+                Some(others::ask(&foreign, ui)?)
+            };
+            match answer {
+                Some(Answer::Revert) => agreed.extend(foreign.into_iter().map(|f| f.path)),
+                Some(Answer::Keep) => kept.extend(foreign.into_iter().map(|f| f.path)),
+                Some(Answer::Cancel) | None => {
+                    return Ok(Outcome::Undecided {
+                        target: Box::new(target),
+                        plan,
+                        foreign,
+                        asked: answer.is_some(),
+                    });
+                }
+            }
+            mass_agreed |= mass;
+            continue;
+        }
+        return carry_out(repo, &wish, planned, kept_now)
+            .map(|restored| Outcome::Restored(Box::new(restored)));
+    }
+}
+
+/// Takes the lock, looks at the disk, and plans against the first target that
+/// differs. `None` when none does.
+fn prepare(repo: &Repo, wish: &mut Wish<'_>) -> Result<Option<Planned>> {
+    let lock = lock::alone(&apply_lock(repo)?, repo.sharing(), PATIENCE)?;
+    let root = Root::open(repo.require_worktree()?)?;
+    let mut snapshot = look(repo, Vec::new(), wish.dry_run)?;
+    for target in wish.targets.clone() {
+        let goal = Target {
+            tree: Some(target.tree),
+            skipped: find::all_skipped(repo, &target)?,
+        };
+        let mut trees = Trees::new(repo, snapshot.sink.tree_contents());
+        let mut in_scope = |path: &BStr| wish.scope.includes(path);
+        let hidden = plan::hidden(&trees, &root, &goal, snapshot.tree, &mut in_scope)?;
+        if !hidden.is_empty() {
+            snapshot = look(repo, hidden, wish.dry_run)?;
+            trees = Trees::new(repo, snapshot.sink.tree_contents());
+        }
+        let plan = plan::plan(repo, &trees, &root, &goal, &snapshot, &mut in_scope)?;
+        if plan.steps.is_empty() && plan.left_alone.is_empty() {
+            continue;
+        }
+        let foreign = foreign(repo, wish, &trees, &target, &snapshot, &plan)?;
+        return Ok(Some(Planned {
+            target,
+            snapshot,
+            plan,
+            foreign,
+            _lock: lock,
+        }));
+    }
+    Ok(None)
+}
+
+fn look(repo: &Repo, also: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
+    take(
+        repo,
+        &take::Request {
+            writing: if dry_run {
+                crate::snapshot::sink::Writing::Nothing
+            } else {
+                writing(repo)?
+            },
+            also,
+            readable: true,
+            apart: None,
+        },
+    )
+}
+
+fn foreign(
+    repo: &Repo,
+    wish: &Wish<'_>,
+    trees: &Trees<'_>,
+    target: &Checkpoint,
+    now: &Snapshot,
+    plan: &Plan,
+) -> Result<Vec<Foreign>> {
+    let lane = find::from_number(repo, &target.record.lane, target.record.number)?;
+    let pending = wrote::pending(repo)?;
+    let evidence = Evidence::gather(repo, trees, &lane, &pending, now.tree)?;
+    let by_hand = !evidence.any && !find::any_evidence(repo, &target.record.lane)?;
+    let mut foreign = others::foreign(plan, &evidence, by_hand);
+    if let Some(journal) = &wish.journal {
+        // What is still as it was before the first try was decided then.
+        let first = find::by_number(repo, &target.record.lane, journal.safety)?;
+        if let Some(first) = first {
+            let mut changed = Vec::new();
+            for one in foreign {
+                let path = one.path.as_bstr();
+                if trees.value(first.tree, path)? != trees.value(now.tree, path)? {
+                    changed.push(one);
+                }
+            }
+            foreign = changed;
+        }
+    }
+    Ok(foreign)
+}
+
+fn carry_out(
+    repo: &Repo,
+    wish: &Wish<'_>,
+    planned: Planned,
+    kept: Vec<BString>,
+) -> Result<Restored> {
+    let Planned {
+        target,
+        snapshot,
+        mut plan,
+        ..
+    } = planned;
+    let root = Root::open(repo.require_worktree()?)?;
+    let seen = seen::look(repo, &root, &snapshot, &mut plan)?;
+    let converts = snapshot.converts
+        || target
+            .record
+            .config
+            .iter()
+            .any(|c| c.starts_with("core.autocrlf"))
+        || plan
+            .steps
+            .iter()
+            .any(|s| s.path.ends_with(b".gitattributes"));
+    let word = if wish.redo { "redo" } else { "undo" };
+    let record = Record {
+        label: format!("before {word} to {}", target.number()),
+        kind: Kind::BeforeUndo,
+        target: Some(target.lane_and_number()),
+        ..Record::default()
+    };
+    crash::point();
+    let safety = Turn::wait(repo, PATIENCE)?.publish(repo, snapshot, record)?;
+    let first_safety = wish
+        .journal
+        .as_ref()
+        .map_or(safety.record.number, |j| j.safety);
+    pause::point();
+    let paths: Vec<BString> = plan.steps.iter().map(|s| s.path.clone()).collect();
+    let stage = Stage::open(repo, &root)?;
+    let raw = find::all_raw(repo, &target)?;
+    let staged = stage.fill(
+        &root,
+        &Source {
+            repo,
+            tree: converts.then_some(target.tree),
+            raw: &raw,
+            config: &target.record.config,
+        },
+        &plan.steps,
+    )?;
+    Journal::new(
+        target.lane_and_number(),
+        first_safety,
+        wish.from,
+        wish.redo,
+        &paths,
+    )
+    .store(repo)?;
+    let applier = Applier {
+        repo,
+        root: &root,
+        stage: &stage,
+    };
+    let applied = applier.apply(&plan.steps, &staged, &seen)?;
+    let wrong = applier.verify(&plan.steps, &staged, &applied)?;
+    crash::point();
+    let mut left_alone = plan.left_alone;
+    left_alone.extend(applied.left_alone);
+    left_alone.sort();
+    Ok(Restored {
+        target,
+        safety,
+        first_safety,
+        written: applied.written,
+        deleted: applied.deleted,
+        kept,
+        left_alone,
+        wrong,
+    })
+}

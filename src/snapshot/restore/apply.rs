@@ -1,0 +1,419 @@
+//! Puts staged contents in place. Each path is exchanged, not overwritten, and
+//! what comes out is looked at: an editor that saved in that very moment gets
+//! its file back.
+
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use gix::bstr::{BStr, BString, ByteSlice};
+use gix::objs::Kind;
+use rustix::fs::{AtFlags, Mode as Permissions, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use crate::error::{Context, Result};
+use crate::git::Repo;
+use crate::snapshot::difference::Value;
+use crate::snapshot::restore::plan::{LeftAlone, Step};
+use crate::snapshot::restore::stage::{Stage, Staged, with_executable};
+use crate::snapshot::root::{Root, bytes_of, is_absent, open_folder, stat_at};
+use crate::snapshot::stat::{FileKind, Stat};
+use crate::state::crash;
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// Paths that were written.
+    pub written: Vec<BString>,
+    /// Paths that were deleted.
+    pub deleted: Vec<BString>,
+    /// Paths that were not touched after all.
+    pub left_alone: Vec<LeftAlone>,
+}
+
+/// The hands that change the working tree.
+pub struct Applier<'a> {
+    /// The repository.
+    pub repo: &'a Repo,
+    /// The worktree.
+    pub root: &'a Root,
+    /// Where new contents wait and old ones go.
+    pub stage: &'a Stage,
+}
+
+/// A step, its new content, and what is there.
+struct Ready<'s> {
+    number: usize,
+    step: &'s Step,
+    staged: Option<&'s Staged>,
+    stat: Option<Stat>,
+}
+
+enum Done {
+    Yes,
+    No(&'static str),
+}
+
+const CHANGED: &str = "it changed meanwhile";
+
+impl Applier<'_> {
+    /// Carries out `steps`, whose contents are `staged` and whose files were
+    /// `seen` when they were compared with the safety snapshot: what blocks a name
+    /// first, then contents, other deletions last.
+    ///
+    /// # Errors
+    /// When the file system fails; the restore can then be resumed.
+    pub fn apply(
+        &self,
+        steps: &[Step],
+        staged: &[Option<Staged>],
+        seen: &[Option<Stat>],
+    ) -> Result<Applied> {
+        let mut applied = Applied::default();
+        let all: Vec<Ready<'_>> = steps
+            .iter()
+            .enumerate()
+            .map(|(number, step)| Ready {
+                number,
+                step,
+                staged: staged[number].as_ref(),
+                stat: seen[number],
+            })
+            .collect();
+        let written: BTreeSet<&BStr> = steps
+            .iter()
+            .filter(|s| s.then.is_some())
+            .map(|s| s.path.as_bstr())
+            .collect();
+        let (blocking, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|ready| {
+            ready.step.then.is_none() && blocks(ready.step.path.as_bstr(), &written)
+        });
+        let (deletions, writes): (Vec<_>, Vec<_>) = rest
+            .into_iter()
+            .partition(|ready| ready.step.then.is_none());
+        for ready in blocking.iter().chain(&writes).chain(&deletions) {
+            crash::point();
+            let path = ready.step.path.as_bstr();
+            let done = match ready.step.then {
+                None => self.delete(ready)?,
+                Some(_) => self.write(ready)?,
+            };
+            match done {
+                Done::Yes if ready.step.then.is_none() => {
+                    self.remove_emptied(path);
+                    applied.deleted.push(path.to_owned());
+                }
+                Done::Yes => applied.written.push(path.to_owned()),
+                Done::No(reason) => applied.left_alone.push(LeftAlone {
+                    path: path.to_owned(),
+                    reason: reason.to_owned(),
+                    against: true,
+                }),
+            }
+        }
+        applied.written.sort();
+        applied.deleted.sort();
+        Ok(applied)
+    }
+
+    fn write(&self, ready: &Ready<'_>) -> Result<Done> {
+        let path = ready.step.path.as_bstr();
+        let context = || format!("cannot write '{path}'");
+        let (folder, name) = match self.make_parent(path) {
+            Ok(found) => found,
+            Err(e) if is_absent(e) || e == Errno::EXIST => return Ok(Done::No(CHANGED)),
+            Err(e) => return Err(e).with_context(context),
+        };
+        let now = look(folder.as_fd(), name).with_context(context)?;
+        let Some(staged) = ready.staged else {
+            return self.change_mode(ready, folder.as_fd(), name, now);
+        };
+        match (ready.stat, now) {
+            (None, Some(stat)) if stat.kind == FileKind::Folder => {
+                // Emptied by the steps before, or filled again since.
+                if rustix::fs::unlinkat(&folder, name.as_bytes(), AtFlags::REMOVEDIR).is_err() {
+                    return Ok(Done::No(CHANGED));
+                }
+                self.put_new(staged, folder.as_fd(), name)
+                    .with_context(context)
+            }
+            (None, None) => self
+                .put_new(staged, folder.as_fd(), name)
+                .with_context(context),
+            (Some(seen), Some(now)) if seen == now => self
+                .exchange(staged, ready, folder.as_fd(), name)
+                .with_context(context),
+            _ => Ok(Done::No(CHANGED)),
+        }
+    }
+
+    fn put_new(&self, staged: &Staged, folder: BorrowedFd<'_>, name: &BStr) -> Result<Done> {
+        match rename(
+            self.stage.fd(),
+            staged.name.as_bstr(),
+            folder,
+            name,
+            RenameFlags::NOREPLACE,
+        ) {
+            Ok(()) => Ok(Done::Yes),
+            Err(Errno::EXIST) => Ok(Done::No(CHANGED)),
+            Err(Errno::XDEV) => Ok(Done::No("it is on another file system")),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn exchange(
+        &self,
+        staged: &Staged,
+        ready: &Ready<'_>,
+        folder: BorrowedFd<'_>,
+        name: &BStr,
+    ) -> Result<Done> {
+        let stage = self.stage.fd();
+        let aside = staged.name.as_bstr();
+        match rename(stage, aside, folder, name, RenameFlags::EXCHANGE) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(Done::No(CHANGED)),
+            Err(Errno::XDEV) => return Ok(Done::No("it is on another file system")),
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                // A file system that cannot exchange: the check a moment ago must do.
+                rustix::fs::renameat(stage, aside.as_bytes(), folder, name.as_bytes())?;
+                return Ok(Done::Yes);
+            }
+            Err(e) => return Err(e.into()),
+        }
+        let came_out = look(stage, aside)?;
+        if is_the_same(ready.stat, came_out) {
+            remove(stage, aside)?;
+            return Ok(Done::Yes);
+        }
+        // Someone saved between our look and the exchange: theirs goes back.
+        rename(stage, aside, folder, name, RenameFlags::EXCHANGE)?;
+        Ok(Done::No(CHANGED))
+    }
+
+    fn change_mode(
+        &self,
+        ready: &Ready<'_>,
+        folder: BorrowedFd<'_>,
+        name: &BStr,
+        now: Option<Stat>,
+    ) -> Result<Done> {
+        if ready.stat != now || now.is_none() {
+            return Ok(Done::No(CHANGED));
+        }
+        let executable = is_executable(&ready.step.then);
+        let path = ready.step.path.as_bstr();
+        let context = || format!("cannot change the mode of '{path}'");
+        let file = rustix::fs::openat(
+            folder,
+            name.as_bytes(),
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
+            Permissions::empty(),
+        )
+        .with_context(context)?;
+        let bits = rustix::fs::fstat(&file).with_context(context)?.st_mode & 0o7777;
+        let bits = with_executable(bits, executable);
+        rustix::fs::fchmod(&file, Permissions::from_bits_truncate(bits)).with_context(context)?;
+        Ok(Done::Yes)
+    }
+
+    fn delete(&self, ready: &Ready<'_>) -> Result<Done> {
+        let path = ready.step.path.as_bstr();
+        let context = || format!("cannot delete '{path}'");
+        let (folder, name) = match self.root.parent(path) {
+            Ok(found) => found,
+            Err(e) if is_absent(e) => return Ok(Done::Yes),
+            Err(e) => return Err(e).with_context(context),
+        };
+        match look(folder.as_fd(), name).with_context(context)? {
+            None => return Ok(Done::Yes),
+            now if now != ready.stat => return Ok(Done::No(CHANGED)),
+            _ => {}
+        }
+        let stage = self.stage.fd();
+        let aside = self.stage.name('o', ready.number);
+        match rename(
+            folder.as_fd(),
+            name,
+            stage,
+            aside.as_bstr(),
+            RenameFlags::NOREPLACE,
+        ) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(Done::Yes),
+            Err(Errno::XDEV) => return Ok(Done::No("it is on another file system")),
+            Err(e) => return Err(e).with_context(context),
+        }
+        let came_out = look(stage, aside.as_bstr()).with_context(context)?;
+        if is_the_same(ready.stat, came_out) {
+            remove(stage, aside.as_bstr()).with_context(context)?;
+            return Ok(Done::Yes);
+        }
+        rename(
+            stage,
+            aside.as_bstr(),
+            folder.as_fd(),
+            name,
+            RenameFlags::NOREPLACE,
+        )
+        .with_context(|| format!("cannot put '{path}' back, which was saved meanwhile"))?;
+        Ok(Done::No(CHANGED))
+    }
+
+    /// The folder of `path`, made if need be, never through a link.
+    fn make_parent<'p>(&self, path: &'p BStr) -> Result<(OwnedFd, &'p BStr), Errno> {
+        let (folders, name) = match path.rfind_byte(b'/') {
+            Some(slash) => (path[..slash].as_bstr(), path[slash + 1..].as_bstr()),
+            None => (b"".as_bstr(), path),
+        };
+        let mut folder = rustix::io::fcntl_dupfd_cloexec(self.root.fd(), 0)?;
+        for component in folders.split(|b| *b == b'/').filter(|c| !c.is_empty()) {
+            folder = match open_folder(folder.as_fd(), component) {
+                Err(Errno::NOENT) => {
+                    rustix::fs::mkdirat(
+                        &folder,
+                        component,
+                        Permissions::from_bits_truncate(0o777),
+                    )?;
+                    open_folder(folder.as_fd(), component)?
+                }
+                found => found?,
+            };
+        }
+        Ok((folder, name))
+    }
+
+    /// Removes the folders above `path` that are empty now, but never one that the
+    /// caller is in: its shell would be left nowhere.
+    fn remove_emptied(&self, path: &BStr) {
+        let here = bytes_of(self.repo.prefix());
+        let mut path = path;
+        while let Some(slash) = path.rfind_byte(b'/') {
+            path = path[..slash].as_bstr();
+            let holds_us =
+                here.starts_with(path) && matches!(here.get(path.len()), None | Some(b'/'));
+            let removed = !holds_us
+                && self.root.parent(path).is_ok_and(|(folder, name)| {
+                    rustix::fs::unlinkat(folder, name.as_bytes(), AtFlags::REMOVEDIR).is_ok()
+                });
+            if !removed {
+                return;
+            }
+        }
+    }
+
+    /// Paths whose bytes on disk are not what was put there, or that are there
+    /// although they were deleted.
+    ///
+    /// # Errors
+    /// When a path cannot be looked at.
+    pub fn verify(
+        &self,
+        steps: &[Step],
+        staged: &[Option<Staged>],
+        applied: &Applied,
+    ) -> Result<Vec<BString>> {
+        let mut wrong = Vec::new();
+        for (step, staged) in steps.iter().zip(staged) {
+            let path = step.path.as_bstr();
+            let is_right = if applied.written.binary_search(&step.path).is_ok() {
+                match staged {
+                    Some(staged) => self.content(path)? == Some(staged.content),
+                    None => self.root.stat(path)?.is_some_and(|stat| {
+                        stat.kind
+                            == FileKind::File {
+                                executable: is_executable(&step.then),
+                            }
+                    }),
+                }
+            } else if applied.deleted.binary_search(&step.path).is_ok() {
+                // A folder in its place is what the checkpoint has there.
+                self.root
+                    .stat(path)?
+                    .is_none_or(|stat| stat.kind == FileKind::Folder)
+            } else {
+                true
+            };
+            if !is_right {
+                wrong.push(step.path.clone());
+            }
+        }
+        Ok(wrong)
+    }
+
+    /// The hash of the bytes at `path`, of a link those of its target.
+    fn content(&self, path: &BStr) -> Result<Option<gix::ObjectId>> {
+        let bytes = match self.root.stat(path)? {
+            Some(stat) if stat.kind == FileKind::Link => self.root.read_link(path)?.into(),
+            Some(stat) => self.root.read_file(path, stat.size)?,
+            None => return Ok(None),
+        };
+        let hash = self.repo.gix().object_hash();
+        Ok(Some(gix::objs::compute_hash(hash, Kind::Blob, &bytes)?))
+    }
+}
+
+/// Whether deleting `path` makes room for a path that is written: one below it,
+/// or one that is a folder above it now.
+fn blocks(path: &BStr, written: &BTreeSet<&BStr>) -> bool {
+    let mut below = path.to_owned();
+    below.push(b'/');
+    let below_it = written
+        .range(below.as_bstr()..)
+        .next()
+        .is_some_and(|w| w.starts_with(&below));
+    below_it
+        || path
+            .char_indices()
+            .filter(|(_, _, c)| *c == '/')
+            .any(|(at, _, _)| written.contains(path[..at].as_bstr()))
+}
+
+fn is_executable(value: &Value) -> bool {
+    matches!(value, Some((gix::index::entry::Mode::FILE_EXECUTABLE, _)))
+}
+
+fn look(folder: BorrowedFd<'_>, name: &BStr) -> Result<Option<Stat>, Errno> {
+    match stat_at(folder, name) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(e) if is_absent(e) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether a file that was moved aside is the one that was looked at; its ctime
+/// is new by the move.
+fn is_the_same(seen: Option<Stat>, came_out: Option<Stat>) -> bool {
+    match (seen, came_out) {
+        (Some(seen), Some(out)) => {
+            seen.kind == out.kind
+                && seen.ino == out.ino
+                && seen.size == out.size
+                && seen.mtime == out.mtime
+        }
+        _ => false,
+    }
+}
+
+fn rename(
+    from: BorrowedFd<'_>,
+    old: &BStr,
+    to: BorrowedFd<'_>,
+    new: &BStr,
+    flags: RenameFlags,
+) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(from, old.as_bytes(), to, new.as_bytes(), flags) {
+        Err(Errno::INVAL | Errno::NOSYS) if flags == RenameFlags::NOREPLACE => {
+            // A file system without the flag: the check a moment ago must do.
+            match stat_at(to, new) {
+                Ok(_) => Err(Errno::EXIST),
+                Err(_) => rustix::fs::renameat(from, old.as_bytes(), to, new.as_bytes()),
+            }
+        }
+        outcome => outcome,
+    }
+}
+
+fn remove(folder: BorrowedFd<'_>, name: &BStr) -> Result<(), Errno> {
+    rustix::fs::unlinkat(folder, name.as_bytes(), AtFlags::empty())
+}

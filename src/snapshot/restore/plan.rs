@@ -1,0 +1,293 @@
+//! What has to change, and what must be left alone. Reads, and changes nothing.
+
+use std::collections::BTreeSet;
+
+use gix::ObjectId;
+use gix::bstr::{BStr, BString, ByteSlice};
+use gix::index::entry::Mode;
+
+use crate::error::Result;
+use crate::git::Repo;
+use crate::snapshot::difference::{Difference, Trees, Value};
+use crate::snapshot::ignore::Ignore;
+use crate::snapshot::index::Index;
+use crate::snapshot::root::Root;
+use crate::snapshot::scan::Skipped;
+use crate::snapshot::stat::FileKind;
+use crate::snapshot::take::Snapshot;
+
+/// The state to go back to.
+#[derive(Debug, Clone, Default)]
+pub struct Target {
+    /// Its tree.
+    pub tree: Option<ObjectId>,
+    /// What it could not capture: not captured is not absent.
+    pub skipped: Vec<Skipped>,
+}
+
+/// One path to change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// From the worktree's root.
+    pub path: BString,
+    /// What is there now, as the safety snapshot has it.
+    pub now: Value,
+    /// What shall be there.
+    pub then: Value,
+}
+
+impl Step {
+    /// In one word, for people.
+    pub fn verb(&self) -> &'static str {
+        match (&self.now, &self.then) {
+            (None, _) => "deleted",
+            (_, None) => "new",
+            _ => "modified",
+        }
+    }
+}
+
+/// A path that is not changed although it differs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftAlone {
+    /// From the worktree's root.
+    pub path: BString,
+    /// Why.
+    pub reason: String,
+    /// Whether the result is another than was asked for.
+    pub against: bool,
+}
+
+/// Everything to do.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// Sorted by path; each path once.
+    pub steps: Vec<Step>,
+    /// Sorted by path.
+    pub left_alone: Vec<LeftAlone>,
+}
+
+/// Paths that `target` has and `now` has not, but that are on disk all the same:
+/// ignored today. They must be captured before they are overwritten.
+///
+/// # Errors
+/// When the trees cannot be read.
+pub fn hidden(
+    trees: &Trees<'_>,
+    root: &Root,
+    target: &Target,
+    now: ObjectId,
+    in_scope: &mut dyn FnMut(&BStr) -> bool,
+) -> Result<Vec<BString>> {
+    let Some(tree) = target.tree else {
+        return Ok(Vec::new());
+    };
+    Ok(trees
+        .differences(tree, now)?
+        .into_iter()
+        .filter(|d| d.new.is_none() && in_scope(d.path.as_bstr()))
+        .filter(|d| {
+            matches!(
+                root.stat(d.path.as_bstr()),
+                Ok(Some(stat)) if stat.kind != FileKind::Folder
+            )
+        })
+        .map(|d| d.path)
+        .collect())
+}
+
+/// The plan from `now` to `target` for the paths in scope.
+///
+/// # Errors
+/// When trees or rules cannot be read.
+pub fn plan(
+    repo: &Repo,
+    trees: &Trees<'_>,
+    root: &Root,
+    target: &Target,
+    now: &Snapshot,
+    in_scope: &mut dyn FnMut(&BStr) -> bool,
+) -> Result<Plan> {
+    let Some(tree) = target.tree else {
+        return Ok(Plan::default());
+    };
+    let all: Vec<Difference> = trees.differences(tree, now.tree)?;
+    let mut then_ignored = ThenIgnored::new(repo, tree, &all)?;
+    let mut plan = Plan::default();
+    for difference in all {
+        let path = difference.path.as_bstr();
+        if !in_scope(path) {
+            continue;
+        }
+        match objection(&difference, target, now, &mut then_ignored)? {
+            Some((reason, against)) => plan.left_alone.push(LeftAlone {
+                path: difference.path,
+                reason,
+                against,
+            }),
+            None => plan.steps.push(Step {
+                path: difference.path,
+                now: difference.new,
+                then: difference.old,
+            }),
+        }
+    }
+    leave_blocked(root, &mut plan);
+    plan.left_alone.sort();
+    Ok(plan)
+}
+
+fn objection(
+    difference: &Difference,
+    target: &Target,
+    now: &Snapshot,
+    then_ignored: &mut ThenIgnored,
+) -> Result<Option<(String, bool)>> {
+    let path = difference.path.as_bstr();
+    let is_commit = |value: &Value| matches!(value, Some((Mode::COMMIT, _)));
+    if is_commit(&difference.old) || is_commit(&difference.new) {
+        return Ok(Some(("a repository of its own".to_owned(), true)));
+    }
+    if let Some(skipped) = covering(&target.skipped, path) {
+        let reason = format!("the checkpoint did not capture it: {}", skipped.reason);
+        return Ok(Some((reason, false)));
+    }
+    if let Some(skipped) = covering(&now.skipped, path) {
+        let reason = format!("it cannot be captured now: {}", skipped.reason);
+        return Ok(Some((reason, true)));
+    }
+    // A path that git tracks now is no ignored file, whatever the rules of then say.
+    let is_new = difference.old.is_none() && now.index.state().entry_by_path(path).is_none();
+    if is_new && then_ignored.covers(path)? {
+        return Ok(Some((
+            "ignored when the checkpoint was taken".to_owned(),
+            false,
+        )));
+    }
+    Ok(None)
+}
+
+/// The skipped path that is `path` or a folder above it.
+fn covering<'s>(skipped: &'s [Skipped], path: &BStr) -> Option<&'s Skipped> {
+    skipped.iter().find(|s| {
+        s.path == path
+            || (s.path.ends_with(b"/") && path.starts_with(&s.path))
+            || (path.starts_with(&s.path) && path.get(s.path.len()) == Some(&b'/'))
+    })
+}
+
+/// The ignore rules of the target's tree, read only when they are not today's.
+struct ThenIgnored {
+    rules: Option<(Index, gix::ThreadSafeRepository)>,
+}
+
+impl ThenIgnored {
+    fn new(repo: &Repo, tree: ObjectId, differences: &[Difference]) -> Result<Self> {
+        let is_rule = |path: &BString| {
+            path.strip_suffix(b".gitignore")
+                .is_some_and(|folder| folder.is_empty() || folder.ends_with(b"/"))
+        };
+        let rules = if differences.iter().any(|d| is_rule(&d.path)) {
+            let shared = repo.gix().clone().into_sync();
+            Some((Index::of_tree(repo, tree)?, shared))
+        } else {
+            None
+        };
+        Ok(ThenIgnored { rules })
+    }
+
+    fn covers(&mut self, path: &BStr) -> Result<bool> {
+        let Some((index, shared)) = &self.rules else {
+            return Ok(false);
+        };
+        let ignore = Ignore::in_tree(shared, index.state());
+        let mut ruler = ignore.take()?;
+        let folders = path
+            .char_indices()
+            .filter(|(_, _, c)| *c == '/')
+            .map(|(at, _, _)| path[..at].as_bstr());
+        for folder in folders {
+            if ruler.is_ignored(folder, true) {
+                return Ok(true);
+            }
+        }
+        Ok(ruler.is_ignored(path, false))
+    }
+}
+
+/// Takes the steps out that something stands in the way of which the plan does
+/// not remove: it is in no snapshot, so it must not be removed to make room.
+fn leave_blocked(root: &Root, plan: &mut Plan) {
+    let deleted: BTreeSet<BString> = plan
+        .steps
+        .iter()
+        .filter(|s| s.then.is_none())
+        .map(|s| s.path.clone())
+        .collect();
+    let mut blocked = Vec::new();
+    plan.steps.retain(|step| {
+        if step.then.is_none() || step.now.is_some() {
+            return true;
+        }
+        match blocker(root, step.path.as_bstr(), &deleted) {
+            None => true,
+            Some(blocker) => {
+                blocked.push(LeftAlone {
+                    path: step.path.clone(),
+                    reason: format!("'{blocker}' is in the way and in no checkpoint"),
+                    against: true,
+                });
+                false
+            }
+        }
+    });
+    plan.left_alone.extend(blocked);
+}
+
+fn blocker(root: &Root, path: &BStr, deleted: &BTreeSet<BString>) -> Option<BString> {
+    // A file or link where a folder must be.
+    for (at, _) in path
+        .char_indices()
+        .filter_map(|(at, _, c)| (c == '/').then_some((at, c)))
+    {
+        let folder = path[..at].as_bstr();
+        match root.stat(folder) {
+            Ok(Some(stat)) if stat.kind == FileKind::Folder => {}
+            Ok(Some(_)) if !deleted.contains(folder.as_bytes().as_bstr()) => {
+                return Some(folder.to_owned());
+            }
+            _ => return None,
+        }
+    }
+    // A folder where a file must be: all that is in it must go.
+    match root.stat(path) {
+        Ok(Some(stat)) if stat.kind == FileKind::Folder => first_file(root, path)
+            .into_iter()
+            .find(|file| !deleted.contains(file)),
+        _ => None,
+    }
+}
+
+/// Everything in `folder` that is no folder; a folder that cannot be read counts itself.
+fn first_file(root: &Root, folder: &BStr) -> Vec<BString> {
+    let mut files = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(root.join(folder.as_bstr())) else {
+            files.push(folder);
+            continue;
+        };
+        for entry in entries.flatten() {
+            let mut path = folder.clone();
+            path.push(b'/');
+            path.extend_from_slice(std::os::unix::ffi::OsStrExt::as_bytes(
+                entry.file_name().as_os_str(),
+            ));
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                _ => files.push(path),
+            }
+        }
+    }
+    files
+}
