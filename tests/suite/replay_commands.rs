@@ -536,7 +536,8 @@ fn a_command_is_recorded_with_its_exit_code() {
         .says("no commits");
     repo.replay("../none.json")
         .ok()
-        .says("none: no commits").says("no branch was made");
+        .says("none: no commits")
+        .says("no branch was made");
     repo.replay("record -o ../x.json --no-prompt -- /nonexistent")
         .fails(128)
         .says("cannot start");
