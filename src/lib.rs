@@ -1,8 +1,8 @@
 //! Four git extensions that give an AI coding agent what it needs to work
 //! safely in a real repository. The map, in reading order:
 //!
+//! - [`replay`]: the program `git-replay`: the journal's format, patches, rebuilding.
 //! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
-//! - [`replay`]: the program `git-replay`, likewise, with the journal's format and the patches.
 //! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
 //! - [`snapshot`]: the state of a working tree: scan, blobs, tree, and restoring it.
 //! - [`git`]: the only door to git, gix and the command line behind one face.

@@ -16,7 +16,7 @@ use crate::replay::journal::{Identity, Journal};
 use crate::replay::range::Range;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
-use crate::replay::{events, options, render};
+use crate::replay::{options, render, trace};
 use crate::ui::Ui;
 
 /// Find the first commit or event at which a journal and a branch, or two journals, part
@@ -178,7 +178,7 @@ fn difference(left: &Step, right: &Step) -> Option<&'static str> {
 }
 
 fn event_fork(left: &Journal, right: &Journal) -> Result<Option<Fork>> {
-    let (a, b) = (events::of(left)?, events::of(right)?);
+    let (a, b) = (trace::of(left)?, trace::of(right)?);
     let count = a.len().max(b.len());
     Ok((0..count).find(|at| a.get(*at) != b.get(*at)).map(|at| {
         let shown = |events: &[Value]| events.get(at).map(Value::to_string).unwrap_or_default();

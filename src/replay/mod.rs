@@ -14,7 +14,7 @@ mod diff;
 mod diffs;
 mod divergence;
 mod emit;
-mod events;
+
 mod fsck;
 mod migrate;
 mod name;
@@ -37,6 +37,7 @@ mod run;
 mod show;
 mod store;
 mod test;
+mod trace;
 mod tree;
 
 use std::ffi::OsString;
