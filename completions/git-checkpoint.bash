@@ -51,6 +51,9 @@ _git_checkpoint ()
 	show,--*)
 		__gitcomp "--stat --patch --json"
 		;;
+	wrote,--*)
+		__gitcomp "--session"
+		;;
 	status,--*)
 		__gitcomp "--json"
 		;;
@@ -58,10 +61,10 @@ _git_checkpoint ()
 		__gitcomp "--stat"
 		;;
 	undo,--*)
-		__gitcomp "--to --others= --agent-only --dry-run --yes --quiet --json"
+		__gitcomp "--to --others= --agent-only --no-head --dry-run --yes --quiet --json"
 		;;
 	redo,--*)
-		__gitcomp "--others= --dry-run --yes --quiet --json"
+		__gitcomp "--others= --agent-only --no-head --dry-run --yes --quiet --json"
 		;;
 	show,*|diff,*|undo,*)
 		__gitcomp_nl "$(__git_checkpoint_numbers)"

@@ -35,6 +35,8 @@ _git-checkpoint () {
   )
   restore=(
     '--others=[changes that no agent made]:what:(ask keep revert)'
+    '--agent-only[keep what no agent made]'
+    '--no-head[although another branch is checked out]'
     '(-n --dry-run)'{-n,--dry-run}'[show what would be done]'
     '(-y --yes)'{-y,--yes}'[answer the question with revert]'
     '(-q --quiet)'{-q,--quiet}'[print only errors and questions]'
@@ -64,7 +66,7 @@ _git-checkpoint () {
           _arguments $save && ret=0
           ;;
         (wrote)
-          _arguments '*:path:_files' && ret=0
+          _arguments '--session[id of the session]:id' '*:path:_files' && ret=0
           ;;
         (list)
           _arguments '(--all)--lane[the lane of another worktree]:lane:_git-checkpoint-lanes' \
@@ -85,7 +87,6 @@ _git-checkpoint () {
           ;;
         (undo)
           _arguments $restore '--to[the checkpoint to restore]:checkpoint:_git-checkpoint-numbers' \
-            '--agent-only[keep what no agent made]' \
             '1:checkpoint:_git-checkpoint-numbers' '*:path:_files' && ret=0
           ;;
         (redo)

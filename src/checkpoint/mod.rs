@@ -22,6 +22,7 @@ use clap::{Parser, Subcommand};
 use crate::cli::{self, Exit};
 use crate::error::Result;
 use crate::git::Repo;
+use crate::snapshot::restore::journal::Journal;
 use crate::ui::Ui;
 
 /// A snapshot of the working tree before each write, and an undo that loses nobody's work
@@ -68,6 +69,13 @@ pub fn main() -> ExitCode {
 fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
     let repo = Repo::discover()?;
     ui.set_colour(repo.config_text("color.ui").as_deref());
+    let restores = matches!(arguments.command, Some(Command::Undo(_) | Command::Redo(_)));
+    if !restores && let Some(journal) = Journal::load(&repo)? {
+        ui.warn(format_args!(
+            "unfinished: a restore of {} was cut short; 'git checkpoint undo' finishes it, 'redo' takes it back",
+            journal.target
+        ));
+    }
     match arguments.command {
         None => save::run(&repo, arguments.save, ui),
         Some(Command::Save(arguments)) => save::run(&repo, arguments, ui),

@@ -211,11 +211,15 @@ fn plan_json(target: &Checkpoint, plan: &Plan, foreign: &[Foreign]) -> Value {
         .map(|f| json_path(f.path.as_bstr()))
         .collect();
     json!({
+        "restored": null,
         "target": target.record.number,
         "lane": target.record.lane,
-        "write": of(false),
-        "delete": of(true),
+        "safety": null,
+        "written": of(false),
+        "deleted": of(true),
         "others": others,
+        "kept": [],
         "left_alone": left_json(&plan.left_alone),
+        "verified": null,
     })
 }

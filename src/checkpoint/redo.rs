@@ -53,7 +53,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         Wish {
             targets: vec![target.clone()],
             scope,
-            others: common.others,
+            others: common.others(),
             yes: common.yes,
             dry_run: common.dry_run,
             journal: journal.clone(),

@@ -18,13 +18,14 @@ use crate::lane::wrote;
 use crate::snapshot::difference::Trees;
 use crate::snapshot::restore::apply::Applier;
 use crate::snapshot::restore::journal::Journal;
+use crate::snapshot::restore::pause;
 use crate::snapshot::restore::plan::{self, LeftAlone, Plan, Target};
 use crate::snapshot::restore::seen;
 use crate::snapshot::restore::stage::{Source, Stage};
 use crate::snapshot::root::Root;
 use crate::snapshot::take::{self, Snapshot, take};
+use crate::state::crash;
 use crate::state::lock::{self, Lock, PATIENCE};
-use crate::state::{crash, pause};
 use crate::ui::{self, Ui};
 
 /// What shall be restored, and how.
@@ -166,6 +167,8 @@ fn prepare(repo: &Repo, wish: &mut Wish<'_>) -> Result<Option<Planned>> {
         let goal = Target {
             tree: Some(target.tree),
             skipped: find::all_skipped(repo, &target)?,
+            raw: find::all_raw(repo, &target)?,
+            index: find::index_tree(repo, &target)?,
         };
         let mut trees = Trees::new(repo, snapshot.sink.tree_contents());
         let mut in_scope = |path: &BStr| wish.scope.includes(path);
@@ -274,7 +277,11 @@ fn carry_out(
         .as_ref()
         .map_or(safety.record.number, |j| j.safety);
     pause::point();
-    let paths: Vec<BString> = plan.steps.iter().map(|s| s.path.clone()).collect();
+    let mut paths: Vec<BString> = plan.steps.iter().map(|s| s.path.clone()).collect();
+    // What an earlier try has changed is part of the way back.
+    paths.extend(wish.journal.iter().flat_map(Journal::paths));
+    paths.sort();
+    paths.dedup();
     let stage = Stage::open(repo, &root)?;
     let raw = find::all_raw(repo, &target)?;
     let staged = stage.fill(

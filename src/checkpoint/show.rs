@@ -17,10 +17,10 @@ pub(super) struct Arguments {
     /// The checkpoint
     #[arg(value_name = "N")]
     number: String,
-    /// Count the lines that were not committed then
+    /// Count the lines that changed since the checkpoint before
     #[arg(long, conflicts_with = "patch")]
     stat: bool,
-    /// Show what was not committed then, as a patch
+    /// Show what changed since the checkpoint before, as a patch
     #[arg(short, long)]
     patch: bool,
     /// Print the checkpoint as JSON
@@ -37,10 +37,14 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     if !arguments.stat && !arguments.patch {
         return describe(&checkpoint, ui);
     }
-    // As 'git stash show' does: against the commit it was taken on.
-    let base = match checkpoint.record.head.commit {
-        Some(commit) => repo.tree_of(commit)?,
-        None => repo.empty_tree(),
+    let base = match (
+        find::before(repo, &checkpoint)?,
+        checkpoint.record.head.commit,
+    ) {
+        (Some(before), _) => before.tree,
+        // The first of its lane: against the commit it was taken on.
+        (None, Some(commit)) => repo.tree_of(commit)?,
+        (None, None) => repo.empty_tree(),
     };
     let status = repo
         .git(["diff"])

@@ -77,12 +77,5 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             undone.safety
         )?;
     }
-    if let Some(journal) = unfinished {
-        writeln!(
-            ui.out,
-            "a restore of {} was cut short: 'git checkpoint undo' or 'redo' finishes it",
-            journal.target
-        )?;
-    }
     Ok(Exit::Done)
 }

@@ -45,6 +45,9 @@ pub(super) struct Common {
         default_value = "ask"
     )]
     pub(super) others: Others,
+    /// Leave changes that no agent made as they are; the same as --others=keep
+    #[arg(long, conflicts_with = "others")]
+    pub(super) agent_only: bool,
     /// Restore the files although another branch or operation is under way
     #[arg(long)]
     pub(super) no_head: bool,
@@ -60,6 +63,16 @@ pub(super) struct Common {
     /// Say only what needs attention
     #[arg(short, long)]
     pub(super) quiet: bool,
+}
+
+impl Common {
+    pub(super) fn others(&self) -> Others {
+        if self.agent_only {
+            Others::Keep
+        } else {
+            self.others
+        }
+    }
 }
 
 pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
@@ -111,7 +124,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         Wish {
             targets,
             scope,
-            others: common.others,
+            others: common.others(),
             yes: common.yes,
             dry_run: common.dry_run,
             journal: journal.clone(),

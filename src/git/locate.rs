@@ -188,6 +188,11 @@ impl Repo {
         &self.common_dir
     }
 
+    /// Where objects are, absolute.
+    pub fn objects_dir(&self) -> PathBuf {
+        self.common_dir.join("objects")
+    }
+
     /// Whether this is a linked worktree.
     pub fn is_linked(&self) -> bool {
         self.git_dir != self.common_dir
@@ -220,7 +225,10 @@ impl Repo {
 }
 
 fn options(overrides: &[gix::bstr::BString]) -> Options {
-    Options::default().cli_overrides(overrides.iter().cloned())
+    // A blob is what its id says: with 'git replace' a snapshot would give back
+    // other bytes than it took.
+    let plain = gix::bstr::BString::from("core.useReplaceRefs=false");
+    Options::default().cli_overrides(overrides.iter().cloned().chain([plain]))
 }
 
 /// What `git -c key=value` gave us. gix reads GIT_CONFIG_COUNT but not the

@@ -1,6 +1,8 @@
 //! Reading objects. Writing those of a snapshot is `snapshot`'s own, which
 //! must know when they are durable.
 
+use std::collections::HashSet;
+
 use gix::ObjectId;
 use gix::objs::Kind;
 
@@ -38,6 +40,24 @@ impl Repo {
         gix::objs::CommitRefIter::from_bytes(&bytes, self.gix().object_hash())
             .tree_id()
             .with_context(|| format!("cannot read the commit {id}"))
+    }
+
+    /// The objects that `git replace` shows as others.
+    ///
+    /// # Errors
+    /// When the refs cannot be read.
+    pub fn replaced_objects(&self) -> Result<HashSet<ObjectId>> {
+        const PREFIX: &str = "refs/replace/";
+        if self.backend().is_files()
+            && !self.common_dir().join(PREFIX).exists()
+            && !self.common_dir().join("packed-refs").exists()
+        {
+            return Ok(HashSet::new());
+        }
+        let ids = self.refs_below(PREFIX)?.into_iter();
+        Ok(ids
+            .filter_map(|(name, _)| ObjectId::from_hex(name.strip_prefix(PREFIX.as_bytes())?).ok())
+            .collect())
     }
 
     /// The id of the empty tree, which git knows without storing it.

@@ -1,8 +1,9 @@
 //! Which paths a user means by pathspecs (gitglossary(7)), relative to where they are.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
 
 use gix::bstr::{BStr, BString, ByteSlice};
 use gix::worktree::stack::state::attributes::Source;
@@ -20,16 +21,54 @@ pub enum Scope<'r> {
     Only(BTreeSet<BString>),
 }
 
+/// Whether `spec` is the worktree's root. gix takes what is left of such a path,
+/// nothing, for a path that no file has.
+fn is_root(repo: &Repo, spec: &OsStr) -> bool {
+    if matches!(spec.as_bytes(), b":/" | b":(top)" | b":") {
+        return true;
+    }
+    if Some(Path::new(spec)) == repo.worktree() {
+        return true;
+    }
+    let mut here: Vec<Component<'_>> = repo.prefix().components().collect();
+    for part in Path::new(spec).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if here.pop().is_some() => {}
+            Component::Normal(_) => here.push(part),
+            _ => return false,
+        }
+    }
+    here.is_empty()
+}
+
+/// Whether any of `specs` takes paths out.
+fn excludes(specs: &[OsString]) -> bool {
+    specs.iter().any(|spec| {
+        let spec = spec.as_bytes();
+        spec.starts_with(b":!") || spec.starts_with(b":^") || spec.starts_with(b":(")
+    })
+}
+
 impl<'r> Scope<'r> {
     /// What `specs` match; everything when there are none.
     ///
     /// # Errors
     /// When one of them cannot be understood.
     pub fn of_pathspecs(repo: &'r Repo, specs: &[OsString]) -> Result<Self> {
-        if specs.is_empty() {
+        if specs.is_empty() || (specs.iter().any(|s| is_root(repo, s)) && !excludes(specs)) {
             return Ok(Scope::All);
         }
         let empty = gix::index::State::new(repo.gix().object_hash());
+        // `..` up to the root is everything; gix reads it as a path that nothing has.
+        let specs: Vec<OsString> = specs
+            .iter()
+            .zip(repo.pathspecs(specs))
+            .map(|(spec, from_root)| match from_root.is_empty() {
+                true => OsString::from(":/"),
+                false => spec.clone(),
+            })
+            .collect();
         let search = repo
             .gix()
             .pathspec(

@@ -185,7 +185,8 @@ impl<'s> Story<'s> {
                 .clone()
                 .unwrap_or_else(|| before.record.label.clone()),
             seconds,
-            proves: seconds.is_some_and(|s| s <= at_most),
+            // 0 is how one says that no window proves anything.
+            proves: at_most > 0 && seconds.is_some_and(|s| s <= at_most),
         }
     }
 

@@ -146,6 +146,27 @@ pub fn by_number(repo: &Repo, lane: &str, number: u32) -> Result<Option<Checkpoi
     }
 }
 
+/// The checkpoint before `checkpoint` in its lane.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn before(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>> {
+    let lane = &checkpoint.record.lane;
+    if let Some(number) = checkpoint.record.number.checked_sub(1)
+        && let Some(found) = by_number(repo, lane, number)?
+    {
+        return Ok(Some(found));
+    }
+    let older = identity::numbers(repo, lane)?
+        .into_iter()
+        .rev()
+        .find(|(number, _)| *number < checkpoint.record.number);
+    match older {
+        Some((number, _)) => by_number(repo, lane, number),
+        None => Ok(None),
+    }
+}
+
 /// The checkpoint that a user means by `text`: a number of this lane,
 /// `<lane>/<N>`, a ref, or `@{n}`, the n-th newest.
 ///
@@ -217,6 +238,23 @@ pub fn all_raw(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<BString>> {
     };
     raw.sort();
     Ok(raw)
+}
+
+/// The tree of the index when `checkpoint` was taken: stage 0 of its index state,
+/// or HEAD's tree when the index was that.
+///
+/// # Errors
+/// When an object cannot be read.
+pub fn index_tree(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<ObjectId>> {
+    let record = &checkpoint.record;
+    if let Some(index) = record.index {
+        let bytes = repo.object(repo.tree_of(index)?, ObjectKind::Tree)?;
+        let tree = gix::objs::TreeRef::from_bytes(&bytes, repo.gix().object_hash())
+            .context("cannot read an index state")?;
+        let staged = tree.entries.iter().find(|e| e.filename == "0");
+        return Ok(staged.map(|e| e.oid.to_owned()));
+    }
+    record.head.commit.map(|id| repo.tree_of(id)).transpose()
 }
 
 /// The blob `name` of the index commit, when the message's list was cut.

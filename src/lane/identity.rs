@@ -75,7 +75,6 @@ impl Lane {
             wanted
         };
         let lane = Lane { name, worktree };
-        lane.count(repo, 0)?;
         crate::state::crash::point();
         let line = format!("{VERSION} {} {}\n", lane.worktree, lane.name);
         file::replace(&id_path(repo), line.as_bytes(), repo.sharing(), true)?;

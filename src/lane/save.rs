@@ -57,6 +57,7 @@ pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<
     if request.only_if_changed
         && let Some(newest) = &turn.newest
         && newest.tree == snapshot.tree
+        && newest.record.raw == snapshot.raw
         && newest.record.worktree == turn.lane.worktree
         && request
             .call
@@ -101,10 +102,8 @@ fn label(request: &Request, branch: Option<&BStr>) -> String {
     let what = what.join(" ");
     match request.kind {
         Kind::BeforeWrite => format!("before {}", what.trim()),
-        Kind::BeforeCommand => {
-            format!("before {}", request.command.as_deref().unwrap_or("command"))
-        }
-        Kind::AfterCommand => format!("after {}", request.command.as_deref().unwrap_or("command")),
+        Kind::BeforeCommand => format!("before {}", command(request)),
+        Kind::AfterCommand => format!("after {}", command(request)),
         Kind::Save | Kind::BeforeUndo => {
             let branch = branch.map(|b| b.strip_prefix(b"refs/heads/").unwrap_or(b).as_bstr());
             match branch {
@@ -113,4 +112,9 @@ fn label(request: &Request, branch: Option<&BStr>) -> String {
             }
         }
     }
+}
+
+fn command(request: &Request) -> &str {
+    let known = request.command.as_deref().or(request.tool.as_deref());
+    known.unwrap_or("command")
 }

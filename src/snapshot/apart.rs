@@ -41,7 +41,7 @@ impl Apart {
         Ok(Apart {
             tree,
             folder,
-            objects: repo.gix().objects.store_ref().path().to_owned(),
+            objects: repo.objects_dir(),
         })
     }
 

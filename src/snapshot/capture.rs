@@ -10,13 +10,14 @@ use gix::index::entry::Mode;
 use gix::objs::Kind;
 use gix::{ObjectId, ThreadSafeRepository};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::snapshot::cache::{Cache, Known};
 use crate::snapshot::convert::{Converter, Stored};
 use crate::snapshot::root::{Root, is_absent};
 use crate::snapshot::scan::{Candidate, Skipped};
 use crate::snapshot::sink::{Sink, put_stream};
 use crate::snapshot::stat::{FileKind, Stat};
+use crate::snapshot::workers;
 
 /// Above this, a file that nothing converts is hashed without being held in memory.
 const STREAM_FROM: u64 = 32 << 20;
@@ -71,51 +72,46 @@ impl Capturer<'_> {
     /// When an object cannot be written, or the rules cannot be read. A file that
     /// cannot be read is no error.
     pub fn all(&self, candidates: &[Candidate]) -> Result<Vec<Capture>> {
+        let next = AtomicUsize::new(0);
         let results: Vec<Mutex<Option<Capture>>> =
             candidates.iter().map(|_| Mutex::new(None)).collect();
-        let next = AtomicUsize::new(0);
-        let failure: Mutex<Option<Error>> = Mutex::new(None);
-        let work = || -> Result<()> {
-            let repo = self.shared.to_thread_local();
-            let mut converter = if self.convert {
-                Some(Converter::on_disk(&repo, self.index)?)
-            } else {
-                None
-            };
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(candidate) = candidates.get(at) else {
-                    return Ok(());
-                };
-                let capture = self.one(&repo, converter.as_mut(), candidate)?;
-                if let Ok(mut slot) = results[at].lock() {
-                    *slot = Some(capture);
-                }
-            }
-        };
-        let record = |outcome: Result<()>| {
-            if let (Err(e), Ok(mut slot)) = (outcome, failure.lock()) {
-                slot.get_or_insert(e);
-                next.store(candidates.len(), Ordering::Relaxed);
-            }
-        };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(8).min(candidates.len().div_ceil(16));
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|| record(work()));
-            }
-            record(work());
-        });
-        if let Some(e) = failure.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            return Err(e);
-        }
+        let threads = workers::threads_for(candidates.len(), 16);
+        workers::each(
+            threads,
+            threads,
+            || Ok(()),
+            |(), _| self.share(candidates, &next, &results),
+        )?;
         Ok(results
             .into_iter()
             .map(|slot| slot.into_inner().unwrap_or_else(|e| e.into_inner()))
             // Every slot was filled, or an error has been returned.
             .map(|slot| slot.unwrap_or(Capture::Gone))
             .collect())
+    }
+
+    /// One thread's share: it needs a handle and a converter that borrows it.
+    fn share(
+        &self,
+        candidates: &[Candidate],
+        next: &AtomicUsize,
+        results: &[Mutex<Option<Capture>>],
+    ) -> Result<()> {
+        let repo = self.shared.to_thread_local();
+        let mut converter = match self.convert {
+            true => Some(Converter::on_disk(&repo, self.index)?),
+            false => None,
+        };
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(candidate) = candidates.get(at) else {
+                return Ok(());
+            };
+            let capture = self.one(&repo, converter.as_mut(), candidate)?;
+            if let Ok(mut slot) = results[at].lock() {
+                *slot = Some(capture);
+            }
+        }
     }
 
     fn one(

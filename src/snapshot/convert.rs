@@ -17,9 +17,9 @@ use crate::error::{Context, Result, bail};
 pub enum Conversion {
     /// Nothing.
     None,
-    /// Line ends only: the size tells whether it changed anything.
+    /// Line ends, on the way in only: the size tells whether it changed anything.
     Lines,
-    /// `ident` or a filter program: only running it tells.
+    /// Line ends on the way out too, `ident`, or a filter program: only running it tells.
     Content,
     /// A file kept by git-lfs: never run, it may use the network.
     Lfs,
@@ -44,6 +44,7 @@ pub struct Converter<'c> {
     attributes: Stack,
     index: &'c gix::index::State,
     auto_crlf: bool,
+    writes_crlf: bool,
 }
 
 impl<'c> Converter<'c> {
@@ -81,7 +82,15 @@ impl<'c> Converter<'c> {
                 b"false" | b"no" | b"off" | b"0" | b""
             )
         });
+        let config = repo.config_snapshot();
+        let is = |key, word: &str| {
+            config
+                .string(key)
+                .is_some_and(|v| v.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        let writes_crlf = !is("core.autocrlf", "input") && (auto_crlf || is("core.eol", "crlf"));
         Ok(Converter {
+            writes_crlf,
             pipeline: Pipeline::new(repo, stack()?).context("cannot set up the filters")?,
             attributes: stack()?,
             index,
@@ -135,7 +144,13 @@ impl<'c> Converter<'c> {
         } else {
             true
         };
-        Ok(if lines {
+        let out = match named(&eol) {
+            Some(eol) => eol == "crlf",
+            None => self.writes_crlf,
+        };
+        Ok(if lines && out {
+            Conversion::Content
+        } else if lines {
             Conversion::Lines
         } else {
             Conversion::None

@@ -1,7 +1,5 @@
 //! Which untracked paths are ignored, asked from many threads at once.
 
-use std::sync::Mutex;
-
 use gix::ThreadSafeRepository;
 use gix::bstr::BStr;
 use gix::index::entry::Mode;
@@ -15,7 +13,6 @@ pub struct Ignore<'i> {
     shared: &'i ThreadSafeRepository,
     index: &'i gix::index::State,
     source: Source,
-    idle: Mutex<Vec<Ruler>>,
 }
 
 /// One thread's reader of the rules; it keeps those of the folders it was last in.
@@ -32,7 +29,6 @@ impl<'i> Ignore<'i> {
             shared,
             index,
             source: Source::WorktreeThenIdMappingIfNotSkipped,
-            idle: Mutex::new(Vec::new()),
         }
     }
 
@@ -42,32 +38,20 @@ impl<'i> Ignore<'i> {
             shared,
             index,
             source: Source::IdMapping,
-            idle: Mutex::new(Vec::new()),
         }
     }
 
-    /// A reader for this thread, to be given back with [`Ignore::put`].
+    /// A reader for one thread.
     ///
     /// # Errors
     /// When the user's own ignore file cannot be read.
-    pub fn take(&self) -> Result<Ruler> {
-        let idle = self.idle.lock().map(|mut idle| idle.pop());
-        if let Ok(Some(ruler)) = idle {
-            return Ok(ruler);
-        }
+    pub fn ruler(&self) -> Result<Ruler> {
         let repo = self.shared.to_thread_local();
         let stack = repo
             .excludes(self.index, None, self.source)
             .context("cannot read the ignore rules")?
             .detach();
         Ok(Ruler { repo, stack })
-    }
-
-    /// Gives a reader back for the next folder.
-    pub fn put(&self, ruler: Ruler) {
-        if let Ok(mut idle) = self.idle.lock() {
-            idle.push(ruler);
-        }
     }
 }
 

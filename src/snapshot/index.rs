@@ -10,6 +10,7 @@ use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::snapshot::root::Root;
 use crate::snapshot::stat::{FileKind, Stat};
+use crate::snapshot::workers;
 
 /// An index in memory.
 pub struct Index {
@@ -31,7 +32,11 @@ impl Index {
         } else {
             // The checksum is not verified: it costs as much as the whole rest, and git
             // does not verify it either.
-            File::at(&path, hash, true, Default::default())
+            let options = gix::index::decode::Options {
+                thread_limit: Some(workers::cores()),
+                ..Default::default()
+            };
+            File::at(&path, hash, true, options)
                 .with_context(|| format!("cannot read the index '{}'", path.display()))?
         };
         Ok(Index { file, identity })

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flate2::Crc;
 use gix::ObjectId;
@@ -12,7 +13,8 @@ use gix::objs::Kind;
 use tempfile::NamedTempFile;
 
 use crate::error::{Context, Result};
-use crate::state::file::explain;
+use crate::state::file::{self, Sharing, explain};
+use crate::state::lock::{self, Lock};
 
 /// A pack being written; it becomes visible in [`PackWriter::finish`].
 pub(super) struct PackWriter {
@@ -33,12 +35,31 @@ struct Entry {
 #[derive(Debug)]
 pub(super) struct Pack {
     keep: PathBuf,
+    marker: PathBuf,
+    _alive: Lock,
 }
 
 impl Drop for Pack {
     fn drop(&mut self) {
-        // Left behind, it costs git one pack that it does not merge.
+        // What stays is cleared by [`clear_abandoned`].
         let _ = fs::remove_file(&self.keep);
+        let _ = fs::remove_file(&self.marker);
+    }
+}
+
+/// Frees packs whose writer died before it could: each has a marker in `markers`,
+/// locked as long as the writer lives.
+pub(super) fn clear_abandoned(markers: &Path, packs: &Path) {
+    for marker in fs::read_dir(markers).into_iter().flatten().flatten() {
+        let path = marker.path();
+        let Ok(_dead) = lock::alone(&path, Sharing::default(), Duration::ZERO) else {
+            continue;
+        };
+        let mut keep = marker.file_name();
+        keep.push(".keep");
+        if file::remove(&packs.join(keep)).is_ok() {
+            let _ = fs::remove_file(&path);
+        }
     }
 }
 
@@ -82,8 +103,9 @@ impl PackWriter {
         Ok(())
     }
 
-    /// Writes the trailer and the index, and publishes both.
-    pub(super) fn finish(mut self, synced: bool) -> Result<Pack> {
+    /// Writes the trailer and the index, and publishes both; `markers` is where it
+    /// is noted that the pack is ours until a ref names its objects.
+    pub(super) fn finish(mut self, synced: bool, markers: &Path) -> Result<Pack> {
         let count = u32::try_from(self.entries.len()).context("too many objects for one pack")?;
         let checksum = self.seal(count).context("cannot write a pack")?;
         let index = self.index(checksum)?;
@@ -98,11 +120,15 @@ impl PackWriter {
                 .and_then(|()| index_file.as_file().sync_all())
                 .context("cannot sync a pack")?;
         }
-        let base = self.folder.join(format!("pack-{checksum}"));
+        let name = format!("pack-{checksum}");
+        let base = self.folder.join(&name);
         let keep = base.with_extension("keep");
+        let marker = markers.join(&name);
+        let alive = lock::alone(&marker, Sharing::default(), Duration::from_secs(2))?;
         let publish = || -> std::io::Result<()> {
-            let mut marker = File::create(&keep)?;
-            marker.write_all(b"git-harness: a checkpoint is being written\n")?;
+            crate::state::crash::point();
+            let mut note = File::create(&keep)?;
+            note.write_all(b"git-harness: a checkpoint is being written\n")?;
             crate::state::crash::point();
             self.file
                 .persist(base.with_extension("pack"))
@@ -118,7 +144,11 @@ impl PackWriter {
             Ok(())
         };
         publish().context("cannot publish a pack")?;
-        Ok(Pack { keep })
+        Ok(Pack {
+            keep,
+            marker,
+            _alive: alive,
+        })
     }
 
     /// Puts the count into the header, the checksum behind everything.

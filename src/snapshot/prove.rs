@@ -9,12 +9,12 @@ use gix::ThreadSafeRepository;
 use gix::bstr::ByteSlice;
 use gix::index::Entry;
 use gix::index::entry::{Flags, Mode};
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::snapshot::convert::{Conversion, Converter};
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::{Candidate, Scan};
+use crate::snapshot::workers;
 
 /// What the proof found.
 #[derive(Debug, Default)]
@@ -45,8 +45,13 @@ pub(super) fn prove(
         looked_at[position] = true;
     }
     let result = Mutex::new(Proof::default());
-    index.entries().par_chunks(CHUNK).enumerate().try_for_each(
-        |(number, chunk)| -> Result<()> {
+    let chunks: Vec<&[Entry]> = index.entries().chunks(CHUNK).collect();
+    workers::each(
+        workers::threads_for(chunks.len(), 4),
+        chunks.len(),
+        || Ok(()),
+        |(), number| {
+            let chunk = chunks[number];
             let mut settled = Vec::new();
             let mut open = Vec::new();
             for (offset, entry) in chunk.iter().enumerate() {
@@ -106,11 +111,13 @@ fn is_plain(entry: &Entry) -> bool {
         && !entry.flags.contains(Flags::INTENT_TO_ADD)
 }
 
-fn key(entry: &Entry, index: &gix::index::State) -> u64 {
+/// What stands for one version of one file in the list of the proven.
+pub(super) fn key(entry: &Entry, index: &gix::index::State) -> u64 {
     let mut hasher = DefaultHasher::new();
     entry.path(index).as_bytes().hash(&mut hasher);
     entry.id.as_slice().hash(&mut hasher);
-    entry.stat.size.hash(&mut hasher);
+    // One file version: another with the same size may have its line ends elsewhere.
+    entry.stat.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -2,21 +2,25 @@
 //! paths may differ from it, which are new, which are gone. Nothing is read
 //! here but names and stat data.
 
+use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice};
 use gix::index::Entry;
 use gix::index::entry::{Flags, Mode};
-use rustix::fs::{Dir, FileType};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::error::{Context, Result};
+use crate::error::{Result, bail};
 use crate::snapshot::ignore::{Ignore, Ruler};
+use crate::snapshot::listing::Listing;
 use crate::snapshot::nested;
 use crate::snapshot::root::{Root, is_absent, open_folder, stat_at};
 use crate::snapshot::stat::{FileKind, Stat, Trust};
+use crate::snapshot::workers::{self, Queue};
 
 /// A path that was not captured, and why. Restoring leaves it alone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +73,8 @@ pub struct Walk<'w> {
     pub trust: Trust,
     /// `core.ignoreCase`.
     pub ignore_case: bool,
+    /// Blobs that 'git replace' shows as others: a checkout may have written those.
+    pub replaced: HashSet<ObjectId>,
     /// Git folders that lie in the worktree under another name than `.git`.
     pub own_folders: Vec<BString>,
 }
@@ -78,30 +84,74 @@ pub(super) fn is_staging_name(name: &[u8]) -> bool {
     name.starts_with(b".git-harness-") && name.ends_with(b"~")
 }
 
+/// A folder to walk.
+struct Folder {
+    /// The open folder above it; `None` for the root.
+    parent: Option<Arc<OwnedFd>>,
+    /// From the root; empty, or without a slash at its end.
+    path: BString,
+    /// The index entries below it.
+    range: Range<usize>,
+}
+
+/// What one thread works with.
+#[derive(Default)]
+struct Hands {
+    found: Scan,
+    listing: Listing,
+    ruler: Option<Ruler>,
+}
+
+/// The names of one folder, in one piece of memory.
+#[derive(Default)]
+struct Names {
+    bytes: Vec<u8>,
+    ends: Vec<(usize, FileType)>,
+}
+
+impl Names {
+    fn push(&mut self, name: &[u8], kind: FileType) {
+        self.bytes.extend_from_slice(name);
+        self.ends.push((self.bytes.len(), kind));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], FileType)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, kind)| {
+            let name = &self.bytes[start..*end];
+            start = *end;
+            (name, *kind)
+        })
+    }
+}
+
 impl Walk<'_> {
     /// Walks the whole tree.
     ///
     /// # Errors
     /// When the root cannot be read: then nothing is known.
     pub fn run(&self) -> Result<Scan> {
-        let threads = threads_for(self.index.entries().len());
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .context("cannot start threads")?;
-        let found = Mutex::new(Scan::default());
-        let root = Dir::read_from(self.root.fd())
-            .with_context(|| format!("cannot read '{}'", self.root.path().display()))?;
-        pool.scope(|scope| {
-            self.folder(
-                scope,
-                &found,
-                root,
-                BString::default(),
-                0..self.index.entries().len(),
+        let entries = self.index.entries().len();
+        let root = Folder {
+            parent: None,
+            path: BString::default(),
+            range: 0..entries,
+        };
+        // A thread costs as much as some thousand stat calls.
+        let threads = workers::threads_for(entries, 2000);
+        let mut scan = Scan::default();
+        for hands in workers::run(threads, root, Hands::default, |hands, folder, queue| {
+            self.walk(hands, folder, queue);
+        }) {
+            scan.merge(hands.found);
+        }
+        if let Some(unreadable) = scan.skipped.iter().find(|s| s.path.is_empty()) {
+            bail!(
+                "cannot read '{}': {}",
+                self.root.path().display(),
+                unreadable.reason
             );
-        });
-        let mut scan = found.into_inner().unwrap_or_else(|e| e.into_inner());
+        }
         scan.candidates.sort_by(|a, b| a.path.cmp(&b.path));
         scan.gone.sort();
         scan.commits.sort();
@@ -110,168 +160,145 @@ impl Walk<'_> {
         Ok(scan)
     }
 
-    /// One folder: `range` are the index entries below `prefix`, which is empty
-    /// or ends with a slash.
-    fn folder<'s>(
-        &'s self,
-        scope: &rayon::Scope<'s>,
-        found: &'s Mutex<Scan>,
-        mut dir: Dir,
-        prefix: BString,
-        range: Range<usize>,
-    ) {
-        let mut local = Scan::default();
-        let mut listed: Vec<(Vec<u8>, FileType)> = Vec::with_capacity(range.len().min(64));
-        let mut is_repository = false;
-        while let Some(entry) = dir.read() {
-            match entry {
-                Ok(entry) => match entry.file_name().to_bytes() {
-                    b"." | b".." => {}
-                    b".git" => is_repository = true,
-                    name if self.ignore_case && name.eq_ignore_ascii_case(b".git") => {
-                        is_repository = true;
+    fn walk(&self, hands: &mut Hands, folder: Folder, queue: &Queue<Folder>) {
+        let Folder {
+            parent,
+            path,
+            range,
+        } = folder;
+        let name = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
+        let opened = match &parent {
+            Some(parent) => open_folder(parent.as_fd(), &path[name..]),
+            None => open_folder(self.root.fd(), b"."),
+        };
+        drop(parent);
+        let mut prefix = path;
+        if !prefix.is_empty() {
+            prefix.push(b'/');
+        }
+        match opened {
+            Ok(fd) => self.folder(hands, fd, prefix, range, queue),
+            Err(e) if is_absent(e) => {
+                for entry in &self.index.entries()[range] {
+                    // A name cannot be a file and a folder: what sparse checkout left
+                    // out is gone, too, when a file has its place.
+                    if e == Errno::NOENT {
+                        self.absent(&mut hands.found, entry);
+                    } else {
+                        hands.found.gone.push(entry.path(self.index).to_owned());
                     }
-                    name => listed.push((name.to_owned(), entry.file_type())),
-                },
-                Err(e) => {
-                    local.skip(prefix.clone(), e);
-                    break;
                 }
             }
+            Err(e) => hands.found.skip(prefix, e),
         }
-        let in_index = !range.is_empty();
-        if is_repository && !in_index && !prefix.is_empty() && self.nested(&mut local, &prefix) {
-            merge(found, local);
+    }
+
+    /// One open folder: `range` are the index entries below `prefix`, which is
+    /// empty or ends with a slash.
+    fn folder(
+        &self,
+        hands: &mut Hands,
+        fd: OwnedFd,
+        prefix: BString,
+        range: Range<usize>,
+        queue: &Queue<Folder>,
+    ) {
+        let mut listed = Names::default();
+        let mut is_repository = false;
+        let read = hands.listing.read(fd.as_fd(), |name, kind| {
+            if name == b".git" || (self.ignore_case && name.eq_ignore_ascii_case(b".git")) {
+                is_repository = true;
+            } else {
+                listed.push(name, kind);
+            }
+        });
+        if let Err(e) = read {
+            hands.found.skip(prefix.clone(), e);
+        }
+        let is_new = range.is_empty() && !prefix.is_empty();
+        if is_repository && is_new && self.nested(&mut hands.found, &prefix) {
             return;
         }
-        let Ok(fd) = dir.fd() else {
-            return;
-        };
-        let mut known: Vec<&[u8]> = Vec::with_capacity(listed.len());
-        let mut below: Vec<(BString, Range<usize>)> = Vec::new();
+        // Names in the index, and for folders of it the entries below.
+        let mut known: Vec<(&[u8], Option<Range<usize>>)> = Vec::with_capacity(listed.ends.len());
+        let gone_before = hands.found.gone.len();
         let entries = self.index.entries();
         let mut at = range.start;
         while at < range.end {
-            let entry = &entries[at];
-            let path = entry.path(self.index);
+            let path = entries[at].path(self.index);
             let rest = &path[prefix.len()..];
+            let start = at;
             match rest.find_byte(b'/') {
                 Some(slash) if slash + 1 < rest.len() => {
-                    let name = &rest[..slash];
                     let folder = &path[..prefix.len() + slash + 1];
-                    let end = at
-                        + entries[at..range.end]
-                            .partition_point(|e| e.path(self.index).starts_with(folder));
-                    known.push(name);
-                    below.push((BString::from(name), at..end));
-                    at = end;
+                    at += entries[at..range.end]
+                        .partition_point(|e| e.path(self.index).starts_with(folder));
+                    known.push((&rest[..slash], Some(start..at)));
                 }
                 Some(slash) => {
                     // A folder that a sparse index keeps as one entry and that is not on disk.
-                    known.push(&rest[..slash]);
+                    known.push((&rest[..slash], None));
                     at += 1;
                 }
                 None => {
                     // The stages of a conflict share one path.
-                    let mut end = at + 1;
-                    while end < range.end && entries[end].path(self.index) == path {
-                        end += 1;
+                    at += 1;
+                    while at < range.end && entries[at].path(self.index) == path {
+                        at += 1;
                     }
-                    if known.last().is_none_or(|last| *last != rest.as_bytes()) {
-                        known.push(rest.as_bytes());
-                    }
-                    self.tracked(&mut local, fd, at, rest.as_bstr());
-                    at = end;
+                    known.push((rest, None));
+                    self.tracked(&mut hands.found, fd.as_fd(), start, rest.as_bstr());
                 }
             }
         }
-        known.sort_unstable();
-        let mut ruler: Option<Ruler> = None;
+        // A conflict may have one name as a file and as a folder: the folder comes last.
+        known.sort_unstable_by(|a, b| (a.0, a.1.is_some()).cmp(&(b.0, b.1.is_some())));
         let mut new_folders: Vec<BString> = Vec::new();
-        for (name, kind) in &listed {
+        for (name, kind) in listed.iter() {
             if is_staging_name(name) {
                 continue;
             }
-            let path = BString::from([prefix.as_slice(), name].concat());
-            let is_known = known.binary_search(&name.as_slice()).is_ok()
-                || (self.ignore_case && known.iter().any(|k| k.eq_ignore_ascii_case(name)));
-            // What took the place of another kind is new: a folder where a tracked file
-            // was, with all in it; a file or link where a folder with tracked files was.
-            let is_new_kind = if is_folder(fd, name, *kind) {
-                local.gone.contains(&path)
-            } else {
-                below.iter().any(|(folder, _)| folder == name)
-            };
-            if is_known && !is_new_kind {
+            let after = known.partition_point(|(k, _)| *k <= name);
+            let found = known[..after].last().filter(|(k, _)| *k == name);
+            if let Some((_, below)) = found {
+                // What took the place of another kind is new: a folder where a tracked
+                // file was, with all in it; a file or link where a tracked folder was.
+                let is_new_kind = match (kind, below) {
+                    (FileType::RegularFile | FileType::Symlink, None) => false,
+                    (FileType::Directory, Some(_)) => false,
+                    (_, below) => match is_folder(fd.as_fd(), name, kind) {
+                        true => {
+                            let gone = &hands.found.gone[gone_before..];
+                            below.is_none() && gone.iter().any(|p| p[prefix.len()..] == *name)
+                        }
+                        false => below.is_some(),
+                    },
+                };
+                if !is_new_kind {
+                    continue;
+                }
+            } else if self.ignore_case && known.iter().any(|(k, _)| k.eq_ignore_ascii_case(name)) {
                 continue;
             }
-            if ruler.is_none() {
-                match self.ignore.take() {
-                    Ok(taken) => ruler = Some(taken),
-                    Err(e) => local.skipped.push(Skipped {
-                        path: prefix.clone(),
-                        reason: format!("{e:#}"),
-                    }),
-                }
+            let path = BString::from([prefix.as_slice(), name].concat());
+            self.untracked(hands, &mut new_folders, fd.as_fd(), path, kind);
+        }
+        let parent = Arc::new(fd);
+        let add = |path: BString, range: Range<usize>| {
+            queue.add(Folder {
+                parent: Some(parent.clone()),
+                path,
+                range,
+            });
+        };
+        for (name, below) in known {
+            if let Some(range) = below {
+                add([prefix.as_slice(), name].concat().into(), range);
             }
-            let Some(ruler) = ruler.as_mut() else { break };
-            self.untracked(&mut local, &mut new_folders, fd, ruler, path, *kind);
-        }
-        if let Some(ruler) = ruler {
-            self.ignore.put(ruler);
-        }
-        merge(found, local);
-        let dir = Arc::new(dir);
-        for (name, range) in below {
-            let mut path = prefix.clone();
-            path.extend_from_slice(&name);
-            self.descend(scope, found, &dir, path, range);
         }
         for path in new_folders {
-            self.descend(scope, found, &dir, path, 0..0);
+            add(path, 0..0);
         }
-    }
-
-    fn descend<'s>(
-        &'s self,
-        scope: &rayon::Scope<'s>,
-        found: &'s Mutex<Scan>,
-        parent: &Arc<Dir>,
-        path: BString,
-        range: Range<usize>,
-    ) {
-        let parent = parent.clone();
-        scope.spawn(move |scope| {
-            let name = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
-            let opened = parent
-                .fd()
-                .and_then(|fd| open_folder(fd, &path[name..]))
-                .and_then(Dir::new);
-            drop(parent);
-            let mut prefix = path;
-            prefix.push(b'/');
-            match opened {
-                Ok(dir) => self.folder(scope, found, dir, prefix, range),
-                Err(e) if is_absent(e) => {
-                    let mut local = Scan::default();
-                    for entry in &self.index.entries()[range] {
-                        // A name cannot be a file and a folder: what sparse checkout
-                        // left out is gone, too, when a file has its place.
-                        if e == Errno::NOENT {
-                            self.absent(&mut local, entry);
-                        } else {
-                            local.gone.push(entry.path(self.index).to_owned());
-                        }
-                    }
-                    merge(found, local);
-                }
-                Err(e) => {
-                    let mut local = Scan::default();
-                    local.skip(prefix, e);
-                    merge(found, local);
-                }
-            }
-        });
     }
 
     fn tracked(
@@ -305,6 +332,7 @@ impl Walk<'_> {
             && entry.flags.stage_raw() == 0
             && !entry.flags.contains(Flags::INTENT_TO_ADD)
             && stat.matches(&entry.stat)
+            && !self.replaced.contains(&entry.id)
             && !stat_is_racy(&stat, self.index_written);
         if !unchanged {
             local.candidates.push(Candidate {
@@ -365,18 +393,18 @@ impl Walk<'_> {
 
     fn untracked(
         &self,
-        local: &mut Scan,
+        hands: &mut Hands,
         new_folders: &mut Vec<BString>,
         folder: std::os::fd::BorrowedFd<'_>,
-        ruler: &mut Ruler,
         path: BString,
         kind: FileType,
     ) {
         let name = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
         let is_folder = is_folder(folder, &path[name..], kind);
-        if self.own_folders.contains(&path) || ruler.is_ignored(path.as_bstr(), is_folder) {
+        if self.own_folders.contains(&path) || self.is_ignored(hands, path.as_bstr(), is_folder) {
             return;
         }
+        let local = &mut hands.found;
         if is_folder {
             new_folders.push(path);
             return;
@@ -399,6 +427,25 @@ impl Walk<'_> {
             Err(e) => local.skip(path, e),
         }
     }
+
+    fn is_ignored(&self, hands: &mut Hands, path: &BStr, is_folder: bool) -> bool {
+        if hands.ruler.is_none() {
+            match self.ignore.ruler() {
+                Ok(ruler) => hands.ruler = Some(ruler),
+                Err(e) => {
+                    hands.found.skipped.push(Skipped {
+                        path: path.to_owned(),
+                        reason: format!("{e:#}"),
+                    });
+                    return true;
+                }
+            }
+        }
+        hands
+            .ruler
+            .as_mut()
+            .is_some_and(|ruler| ruler.is_ignored(path, is_folder))
+    }
 }
 
 /// Whether a listed name is a folder; some file systems leave the kind out.
@@ -417,33 +464,18 @@ fn stat_is_racy(stat: &Stat, index_written: (i64, u32)) -> bool {
 }
 
 impl Scan {
+    fn merge(&mut self, mut other: Scan) {
+        self.candidates.append(&mut other.candidates);
+        self.gone.append(&mut other.gone);
+        self.commits.append(&mut other.commits);
+        self.submodules.append(&mut other.submodules);
+        self.skipped.append(&mut other.skipped);
+    }
+
     fn skip(&mut self, path: BString, error: Errno) {
         self.skipped.push(Skipped {
             path,
             reason: std::io::Error::from(error).to_string(),
         });
     }
-}
-
-fn merge(found: &Mutex<Scan>, mut local: Scan) {
-    let empty = local.candidates.is_empty()
-        && local.gone.is_empty()
-        && local.commits.is_empty()
-        && local.submodules.is_empty()
-        && local.skipped.is_empty();
-    if empty {
-        return;
-    }
-    let mut found = found.lock().unwrap_or_else(|e| e.into_inner());
-    found.candidates.append(&mut local.candidates);
-    found.gone.append(&mut local.gone);
-    found.commits.append(&mut local.commits);
-    found.submodules.append(&mut local.submodules);
-    found.skipped.append(&mut local.skipped);
-}
-
-/// One thread for small trees, where starting more costs what it gains.
-fn threads_for(entries: usize) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    cores.min(8).min(1 + entries / 400)
 }

@@ -13,12 +13,12 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use gix::ObjectId;
 use gix::objs::Kind;
-use rayon::prelude::*;
 use tempfile::NamedTempFile;
 
 use crate::error::{Context, Result};
 use crate::git::Repo;
-use crate::snapshot::pack::{Pack, PackWriter};
+use crate::snapshot::pack::{Pack, PackWriter, clear_abandoned};
+use crate::snapshot::workers;
 use crate::state::file::explain;
 
 /// Above this many objects, a pack.
@@ -50,6 +50,8 @@ pub struct Sink {
     /// everything goes into a pack that it must keep.
     defensive: bool,
     remembers: bool,
+    /// Where packs are marked as ours while they are.
+    markers: PathBuf,
 }
 
 #[derive(Default)]
@@ -106,13 +108,14 @@ impl Sink {
     /// A sink into the object store of `repo`.
     pub fn new(repo: &Repo, writing: Writing) -> Self {
         Sink {
-            objects: repo.gix().objects.store_ref().path().to_owned(),
+            objects: repo.objects_dir(),
             hash: repo.gix().object_hash(),
             writing,
             kept: HashSet::new(),
             state: Mutex::new(State::default()),
             defensive: repo.common_dir().join("gc.pid").exists(),
             remembers: false,
+            markers: repo.shared_state().join("keep"),
         }
     }
 
@@ -237,6 +240,7 @@ impl Sink {
     /// # Errors
     /// When a file cannot be written, synced or renamed.
     pub fn finish(self) -> Result<Written> {
+        clear_abandoned(&self.markers, &self.objects.join("pack"));
         if self.defensive && !self.state().pending.is_empty() {
             let mut state = self.state();
             self.open_pack(&mut state)?;
@@ -244,11 +248,20 @@ impl Sink {
         let synced = self.writing == Writing::Synced;
         let mut state = std::mem::take(&mut *self.state());
         let pack = match state.pack.take() {
-            Some(pack) => Some(pack.finish(synced)?),
+            Some(pack) => Some(pack.finish(synced, &self.markers)?),
             None => {
-                state.pending.par_iter().try_for_each(|(id, kind, bytes)| {
-                    self.write_loose(*id, *kind, bytes, synced)
-                })?;
+                let pending = &state.pending;
+                // Side by side, so that their syncs become one wait.
+                let threads = if synced { pending.len().min(4) } else { 1 };
+                workers::each(
+                    threads,
+                    pending.len(),
+                    || Ok(()),
+                    |(), at| {
+                        let (id, kind, bytes) = &pending[at];
+                        self.write_loose(*id, *kind, bytes, synced)
+                    },
+                )?;
                 None
             }
         };

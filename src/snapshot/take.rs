@@ -13,7 +13,7 @@ use crate::error::{Context, Result, hinted};
 use crate::git::Repo;
 use crate::git::head::Head;
 use crate::snapshot::attributes;
-use crate::snapshot::cache::Cache;
+use crate::snapshot::cache::{Cache, Known};
 use crate::snapshot::capture::{self, Capture, Capturer};
 use crate::snapshot::dirty;
 use crate::snapshot::ignore::Ignore;
@@ -133,16 +133,17 @@ fn take_once(
         ignore: &ignore,
         trust,
         ignore_case: repo.config_bool("core.ignoreCase", false)?,
+        replaced: repo.replaced_objects()?,
         own_folders: own_folders(repo, root),
     }
     .run()?;
-    drop(ignore);
     refuse_too_many(repo, index.state().entries().len() + scan.candidates.len())?;
 
     let old = Cache::load(repo);
     let anchored = old.is_anchored(repo)?;
     let mut cache = Cache::default();
     let rules = attributes::survey(repo, root, index.state(), &scan)?;
+    let mut doubtful: Vec<BString> = Vec::new();
     if rules.convert {
         let proven: &[u64] = if old.fingerprint == rules.fingerprint {
             &old.proven
@@ -150,6 +151,7 @@ fn take_once(
             &[]
         };
         let proof = prove::prove(&shared, root, index.state(), &scan, proven)?;
+        doubtful = proof.doubtful.iter().map(|c| c.path.clone()).collect();
         scan.candidates.extend(proof.doubtful);
         scan.candidates.sort_by(|a, b| a.path.cmp(&b.path));
         cache.fingerprint = rules.fingerprint;
@@ -195,7 +197,13 @@ fn take_once(
     let mut raw = Vec::new();
     for (candidate, capture) in scan.candidates.iter().zip(&captures) {
         if let Some(known) = capture::remember(capture, clock) {
-            cache.files.insert(candidate.path.clone(), known);
+            match settled(index.state(), candidate, &known, &doubtful) {
+                // The index says it all: a hash is enough to know that next time.
+                Some(key) => cache.proven.push(key),
+                None => {
+                    cache.files.insert(candidate.path.clone(), known);
+                }
+            }
         }
         match capture {
             Capture::Blob {
@@ -213,6 +221,7 @@ fn take_once(
             }),
         }
     }
+    cache.proven.sort_unstable();
     changes.extend(scan.gone.drain(..).map(|path| (path, None)));
     changes.extend(
         scan.commits
@@ -256,6 +265,19 @@ fn take_once(
             writing: request.writing,
         },
     })
+}
+
+/// The key of a file that was only doubtful for its conversion and whose blob in the
+/// index turned out to be the right one.
+fn settled(
+    index: &gix::index::State,
+    candidate: &Candidate,
+    known: &Known,
+    doubtful: &[BString],
+) -> Option<u64> {
+    let entry = &index.entries()[candidate.entry?];
+    let is_right = !known.raw && known.id == entry.id && known.mode == entry.mode;
+    (is_right && doubtful.binary_search(&candidate.path).is_ok()).then(|| prove::key(entry, index))
 }
 
 /// A path may be both gone (the file) and there (what took its place in the same

@@ -3,4 +3,3 @@
 pub mod crash;
 pub mod file;
 pub mod lock;
-pub mod pause;

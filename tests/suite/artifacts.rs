@@ -227,7 +227,9 @@ fn completions_name_exactly_the_options_that_exist() {
         assert_eq!(of(&bash), long, "bash");
         assert_eq!(of(&zsh), long, "zsh");
         let in_fish: BTreeSet<String> = fish
-            .split_whitespace()
+            .lines()
+            .filter(|line| line.starts_with("complete "))
+            .flat_map(str::split_whitespace)
             .collect::<Vec<_>>()
             .windows(2)
             .filter(|pair| pair[0] == "-l")

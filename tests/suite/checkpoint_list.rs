@@ -156,13 +156,20 @@ fn show_names_what_is_in_it() {
 fn show_stat_and_patch_are_against_the_one_before() {
     let repo = edited();
     let stat = repo.git("checkpoint show 3 --stat").ok().out();
-    assert!(stat.contains("dir/b") && stat.contains('1'), "{stat}");
-    let patch = repo.git("checkpoint show 3 -p").ok().out();
-    assert!(patch.contains("+1") && patch.contains("-0"), "{patch}");
     assert!(
-        patch.contains("a/dir/b") && patch.contains("b/dir/b"),
-        "{patch}"
+        stat.contains("dir/b") && stat.contains("1 file changed"),
+        "{stat}"
     );
+    let patch = repo.git("checkpoint show 3 -p").ok().out();
+    assert!(patch.contains("--- a/dir/b\n+++ b/dir/b\n"), "{patch}");
+    assert!(patch.contains("\n-0\n+1"), "{patch}");
+    // The first one: against the commit it was taken on, or nothing.
+    repo.git("checkpoint show 1 -p").ok().prints("");
+    let unborn = Repo::new();
+    unborn.write("x", "1\n");
+    unborn.save("");
+    let stat = unborn.git("checkpoint show 1 --stat").ok().out();
+    assert!(stat.contains("1 insertion"), "{stat}");
 }
 
 #[test]

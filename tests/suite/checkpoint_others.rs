@@ -154,16 +154,37 @@ fn an_unclosed_window_proves_nothing() {
     assert_eq!(repo.read("a"), "by whom?\n");
 }
 
+/// Moves the time of checkpoint 1 back by so many seconds.
+fn begun_earlier(repo: &Repo, seconds: u64) {
+    let name = "refs/harness/checkpoints/main/001";
+    let commit = repo.run(["cat-file", "commit", name]).ok().out();
+    let author = commit
+        .lines()
+        .find(|line| line.starts_with("author "))
+        .unwrap();
+    let stamp = author.rsplit(' ').nth(1).unwrap();
+    let earlier = stamp.parse::<u64>().unwrap() - seconds;
+    let commit = commit.replace(author, &author.replace(stamp, &earlier.to_string())) + "\n";
+    let commit = repo
+        .feed("hash-object -t commit -w --stdin", commit)
+        .ok()
+        .out();
+    repo.run(["update-ref", name, &commit]).ok();
+}
+
 #[test]
 fn a_window_longer_than_allowed_proves_nothing() {
     let repo = small();
-    repo.git("config checkpoint.window 0").ok();
     repo.git("checkpoint save --before=command --tool bash")
         .ok();
+    begun_earlier(&repo, 20 * 60);
     repo.write("a", "by whom?\n");
     repo.git("checkpoint save --after 1").ok();
-    repo.git("checkpoint undo --to 1").fails(1);
+    repo.git("checkpoint undo --to 1").fails(1).says("20 min");
     assert_eq!(repo.read("a"), "by whom?\n");
+    repo.git("-c checkpoint.window=1300 checkpoint undo --to 1")
+        .ok();
+    assert_eq!(repo.read("a"), "1\n");
 }
 
 #[test]
@@ -219,7 +240,7 @@ fn a_surprising_number_of_deletions_can_be_confirmed() {
     for (answer, code) in [("n", 1), ("y", 0)] {
         let mut terminal = repo.on_terminal(&["checkpoint", "undo", "-y"]);
         terminal.shows("60");
-        terminal.shows("[y/n]");
+        terminal.shows("[y/N]");
         terminal.press(answer);
         assert_eq!(terminal.ends().0, code);
         assert_eq!(repo.exists("many"), code == 1);

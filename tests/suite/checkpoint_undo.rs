@@ -193,8 +193,11 @@ fn a_dry_run_shows_the_plan_and_does_nothing() {
         before
     );
     let planned = repo.undo("-n --to 1").ok().json();
+    assert_eq!(planned["target"], 1);
     assert_eq!(texts(&planned["written"]), ["a", "b"]);
     assert_eq!(texts(&planned["deleted"]), ["made"]);
+    assert!(planned["restored"].is_null() && planned["safety"].is_null());
+    assert_eq!(texts(&planned["others"]), [""; 0]);
     assert_eq!(
         (repo.disk(), repo.fingerprint(), repo.checkpoints()),
         before
@@ -225,9 +228,14 @@ fn pathspecs_are_relative_and_gits_own() {
         ("'*.c'", [true, false, false]),
         ("':(top)x.c'", [false, false, true]),
         ("':/*.c'", [true, false, true]),
-        ("':!*.h'", [true, false, false]),
+        // As 'git restore' reads it: everything, less what is excluded.
+        ("':!*.h'", [true, false, true]),
         (".", [true, true, false]),
         ("..", [true, true, true]),
+        ("./../dir/..", [true, true, true]),
+        (":/", [true, true, true]),
+        ("../x.c", [false, false, true]),
+        ("x.c ../x.c", [true, false, true]),
     ] {
         let copy = repo.duplicate();
         copy.in_dir("dir")
@@ -235,6 +243,8 @@ fn pathspecs_are_relative_and_gits_own() {
             .ok();
         assert_eq!(state(&copy), expected, "{pathspec}");
     }
+    repo.git("checkpoint undo --to 1 -- .").ok();
+    assert_eq!(state(&repo), [true, true, true]);
 }
 
 #[test]

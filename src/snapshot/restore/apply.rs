@@ -10,11 +10,11 @@ use gix::objs::Kind;
 use rustix::fs::{AtFlags, Mode as Permissions, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::git::Repo;
 use crate::snapshot::difference::Value;
 use crate::snapshot::restore::plan::{LeftAlone, Step};
-use crate::snapshot::restore::stage::{Stage, Staged, with_executable};
+use crate::snapshot::restore::stage::{Stage, Staged, Staging, with_executable};
 use crate::snapshot::root::{Root, bytes_of, is_absent, open_folder, stat_at};
 use crate::snapshot::stat::{FileKind, Stat};
 use crate::state::crash;
@@ -44,16 +44,20 @@ pub struct Applier<'a> {
 struct Ready<'s> {
     number: usize,
     step: &'s Step,
-    staged: Option<&'s Staged>,
+    staged: Option<Result<&'s Staged, &'s String>>,
     stat: Option<Stat>,
 }
 
 enum Done {
     Yes,
-    No(&'static str),
+    No(String),
 }
 
-const CHANGED: &str = "it changed meanwhile";
+impl Done {
+    fn changed() -> Self {
+        Done::No("it changed meanwhile".to_owned())
+    }
+}
 
 impl Applier<'_> {
     /// Carries out `steps`, whose contents are `staged` and whose files were
@@ -65,7 +69,7 @@ impl Applier<'_> {
     pub fn apply(
         &self,
         steps: &[Step],
-        staged: &[Option<Staged>],
+        staged: &[Staging],
         seen: &[Option<Stat>],
     ) -> Result<Applied> {
         let mut applied = Applied::default();
@@ -75,7 +79,7 @@ impl Applier<'_> {
             .map(|(number, step)| Ready {
                 number,
                 step,
-                staged: staged[number].as_ref(),
+                staged: staged[number].as_ref().map(|made| made.as_ref()),
                 stat: seen[number],
             })
             .collect();
@@ -93,10 +97,12 @@ impl Applier<'_> {
         for ready in blocking.iter().chain(&writes).chain(&deletions) {
             crash::point();
             let path = ready.step.path.as_bstr();
-            let done = match ready.step.then {
-                None => self.delete(ready)?,
-                Some(_) => self.write(ready)?,
+            let tried = match ready.step.then {
+                None => self.delete(ready),
+                Some(_) => self.write(ready),
             };
+            // One path that the file system refuses must not cost the others.
+            let done = tried.unwrap_or_else(|e| Done::No(e.to_string()));
             match done {
                 Done::Yes if ready.step.then.is_none() => {
                     self.remove_emptied(path);
@@ -105,7 +111,7 @@ impl Applier<'_> {
                 Done::Yes => applied.written.push(path.to_owned()),
                 Done::No(reason) => applied.left_alone.push(LeftAlone {
                     path: path.to_owned(),
-                    reason: reason.to_owned(),
+                    reason,
                     against: true,
                 }),
             }
@@ -115,38 +121,36 @@ impl Applier<'_> {
         Ok(applied)
     }
 
-    fn write(&self, ready: &Ready<'_>) -> Result<Done> {
+    fn write(&self, ready: &Ready<'_>) -> Result<Done, Errno> {
         let path = ready.step.path.as_bstr();
-        let context = || format!("cannot write '{path}'");
         let (folder, name) = match self.make_parent(path) {
             Ok(found) => found,
-            Err(e) if is_absent(e) || e == Errno::EXIST => return Ok(Done::No(CHANGED)),
-            Err(e) => return Err(e).with_context(context),
+            Err(e) if is_absent(e) || e == Errno::EXIST => return Ok(Done::changed()),
+            Err(e) => return Err(e),
         };
-        let now = look(folder.as_fd(), name).with_context(context)?;
-        let Some(staged) = ready.staged else {
-            return self.change_mode(ready, folder.as_fd(), name, now);
+        let now = look(folder.as_fd(), name)?;
+        let staged = match ready.staged {
+            Some(Ok(staged)) => staged,
+            Some(Err(reason)) => return Ok(Done::No(reason.clone())),
+            None => return self.change_mode(ready, folder.as_fd(), name, now),
         };
         match (ready.stat, now) {
             (None, Some(stat)) if stat.kind == FileKind::Folder => {
                 // Emptied by the steps before, or filled again since.
                 if rustix::fs::unlinkat(&folder, name.as_bytes(), AtFlags::REMOVEDIR).is_err() {
-                    return Ok(Done::No(CHANGED));
+                    return Ok(Done::changed());
                 }
                 self.put_new(staged, folder.as_fd(), name)
-                    .with_context(context)
             }
-            (None, None) => self
-                .put_new(staged, folder.as_fd(), name)
-                .with_context(context),
-            (Some(seen), Some(now)) if seen == now => self
-                .exchange(staged, ready, folder.as_fd(), name)
-                .with_context(context),
-            _ => Ok(Done::No(CHANGED)),
+            (None, None) => self.put_new(staged, folder.as_fd(), name),
+            (Some(seen), Some(now)) if seen == now => {
+                self.exchange(staged, ready, folder.as_fd(), name)
+            }
+            _ => Ok(Done::changed()),
         }
     }
 
-    fn put_new(&self, staged: &Staged, folder: BorrowedFd<'_>, name: &BStr) -> Result<Done> {
+    fn put_new(&self, staged: &Staged, folder: BorrowedFd<'_>, name: &BStr) -> Result<Done, Errno> {
         match rename(
             self.stage.fd(),
             staged.name.as_bstr(),
@@ -155,9 +159,9 @@ impl Applier<'_> {
             RenameFlags::NOREPLACE,
         ) {
             Ok(()) => Ok(Done::Yes),
-            Err(Errno::EXIST) => Ok(Done::No(CHANGED)),
-            Err(Errno::XDEV) => Ok(Done::No("it is on another file system")),
-            Err(e) => Err(e.into()),
+            Err(Errno::EXIST) => Ok(Done::changed()),
+            Err(Errno::XDEV) => Ok(Done::No("it is on another file system".to_owned())),
+            Err(e) => Err(e),
         }
     }
 
@@ -167,19 +171,19 @@ impl Applier<'_> {
         ready: &Ready<'_>,
         folder: BorrowedFd<'_>,
         name: &BStr,
-    ) -> Result<Done> {
+    ) -> Result<Done, Errno> {
         let stage = self.stage.fd();
         let aside = staged.name.as_bstr();
         match rename(stage, aside, folder, name, RenameFlags::EXCHANGE) {
             Ok(()) => {}
-            Err(Errno::NOENT) => return Ok(Done::No(CHANGED)),
-            Err(Errno::XDEV) => return Ok(Done::No("it is on another file system")),
+            Err(Errno::NOENT) => return Ok(Done::changed()),
+            Err(Errno::XDEV) => return Ok(Done::No("it is on another file system".to_owned())),
             Err(Errno::INVAL | Errno::NOSYS) => {
                 // A file system that cannot exchange: the check a moment ago must do.
                 rustix::fs::renameat(stage, aside.as_bytes(), folder, name.as_bytes())?;
                 return Ok(Done::Yes);
             }
-            Err(e) => return Err(e.into()),
+            Err(e) => return Err(e),
         }
         let came_out = look(stage, aside)?;
         if is_the_same(ready.stat, came_out) {
@@ -187,8 +191,13 @@ impl Applier<'_> {
             return Ok(Done::Yes);
         }
         // Someone saved between our look and the exchange: theirs goes back.
+        let ours = look(folder, name)?;
         rename(stage, aside, folder, name, RenameFlags::EXCHANGE)?;
-        Ok(Done::No(CHANGED))
+        if !is_the_same(ours, look(stage, aside)?) {
+            // And saved once more: that is the newest, and stays.
+            rename(stage, aside, folder, name, RenameFlags::EXCHANGE)?;
+        }
+        Ok(Done::changed())
     }
 
     fn change_mode(
@@ -197,37 +206,33 @@ impl Applier<'_> {
         folder: BorrowedFd<'_>,
         name: &BStr,
         now: Option<Stat>,
-    ) -> Result<Done> {
+    ) -> Result<Done, Errno> {
         if ready.stat != now || now.is_none() {
-            return Ok(Done::No(CHANGED));
+            return Ok(Done::changed());
         }
         let executable = is_executable(&ready.step.then);
-        let path = ready.step.path.as_bstr();
-        let context = || format!("cannot change the mode of '{path}'");
         let file = rustix::fs::openat(
             folder,
             name.as_bytes(),
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
             Permissions::empty(),
-        )
-        .with_context(context)?;
-        let bits = rustix::fs::fstat(&file).with_context(context)?.st_mode & 0o7777;
+        )?;
+        let bits = rustix::fs::fstat(&file)?.st_mode & 0o7777;
         let bits = with_executable(bits, executable);
-        rustix::fs::fchmod(&file, Permissions::from_bits_truncate(bits)).with_context(context)?;
+        rustix::fs::fchmod(&file, Permissions::from_bits_truncate(bits))?;
         Ok(Done::Yes)
     }
 
-    fn delete(&self, ready: &Ready<'_>) -> Result<Done> {
+    fn delete(&self, ready: &Ready<'_>) -> Result<Done, Errno> {
         let path = ready.step.path.as_bstr();
-        let context = || format!("cannot delete '{path}'");
         let (folder, name) = match self.root.parent(path) {
             Ok(found) => found,
             Err(e) if is_absent(e) => return Ok(Done::Yes),
-            Err(e) => return Err(e).with_context(context),
+            Err(e) => return Err(e),
         };
-        match look(folder.as_fd(), name).with_context(context)? {
+        match look(folder.as_fd(), name)? {
             None => return Ok(Done::Yes),
-            now if now != ready.stat => return Ok(Done::No(CHANGED)),
+            now if now != ready.stat => return Ok(Done::changed()),
             _ => {}
         }
         let stage = self.stage.fd();
@@ -241,23 +246,34 @@ impl Applier<'_> {
         ) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(Done::Yes),
-            Err(Errno::XDEV) => return Ok(Done::No("it is on another file system")),
-            Err(e) => return Err(e).with_context(context),
+            Err(Errno::XDEV) => return Ok(Done::No("it is on another file system".to_owned())),
+            Err(e) => return Err(e),
         }
-        let came_out = look(stage, aside.as_bstr()).with_context(context)?;
+        let came_out = look(stage, aside.as_bstr())?;
         if is_the_same(ready.stat, came_out) {
-            remove(stage, aside.as_bstr()).with_context(context)?;
+            remove(stage, aside.as_bstr())?;
             return Ok(Done::Yes);
         }
-        rename(
-            stage,
-            aside.as_bstr(),
-            folder.as_fd(),
-            name,
-            RenameFlags::NOREPLACE,
-        )
-        .with_context(|| format!("cannot put '{path}' back, which was saved meanwhile"))?;
-        Ok(Done::No(CHANGED))
+        // Someone saved between our look and the move: theirs goes back.
+        for spare in std::iter::once(name.to_owned()).chain(spare_names(name)) {
+            match rename(
+                stage,
+                aside.as_bstr(),
+                folder.as_fd(),
+                spare.as_bstr(),
+                RenameFlags::NOREPLACE,
+            ) {
+                Ok(()) if spare == name => return Ok(Done::changed()),
+                Ok(()) => {
+                    return Ok(Done::No(format!(
+                        "it changed meanwhile, twice; the first is now '{spare}'"
+                    )));
+                }
+                Err(Errno::EXIST) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Err(Errno::EXIST)
     }
 
     /// The folder of `path`, made if need be, never through a link.
@@ -310,7 +326,7 @@ impl Applier<'_> {
     pub fn verify(
         &self,
         steps: &[Step],
-        staged: &[Option<Staged>],
+        staged: &[Staging],
         applied: &Applied,
     ) -> Result<Vec<BString>> {
         let mut wrong = Vec::new();
@@ -318,8 +334,8 @@ impl Applier<'_> {
             let path = step.path.as_bstr();
             let is_right = if applied.written.binary_search(&step.path).is_ok() {
                 match staged {
-                    Some(staged) => self.content(path)? == Some(staged.content),
-                    None => self.root.stat(path)?.is_some_and(|stat| {
+                    Some(Ok(staged)) => self.content(path)? == Some(staged.content),
+                    _ => self.root.stat(path)?.is_some_and(|stat| {
                         stat.kind
                             == FileKind::File {
                                 executable: is_executable(&step.then),
@@ -351,6 +367,15 @@ impl Applier<'_> {
         let hash = self.repo.gix().object_hash();
         Ok(Some(gix::objs::compute_hash(hash, Kind::Blob, &bytes)?))
     }
+}
+
+/// Names beside `name` for what must not be lost.
+fn spare_names(name: &BStr) -> impl Iterator<Item = BString> + '_ {
+    (1..100).map(move |n| {
+        let mut spare = name.to_owned();
+        spare.extend_from_slice(format!("~{n}").as_bytes());
+        spare
+    })
 }
 
 /// Whether deleting `path` makes room for a path that is written: one below it,

@@ -4,6 +4,7 @@
 
 pub mod apply;
 pub mod journal;
+pub mod pause;
 pub mod plan;
 pub mod seen;
 pub mod stage;

@@ -23,6 +23,10 @@ pub struct Target {
     pub tree: Option<ObjectId>,
     /// What it could not capture: not captured is not absent.
     pub skipped: Vec<Skipped>,
+    /// Paths stored as they are although a conversion applies, sorted.
+    pub raw: Vec<BString>,
+    /// The tree of the index of then, to know what sparse checkout had left out.
+    pub index: Option<ObjectId>,
 }
 
 /// One path to change.
@@ -34,6 +38,9 @@ pub struct Step {
     pub now: Value,
     /// What shall be there.
     pub then: Value,
+    /// The same blob, but one of the two is the file as it is and the other git's
+    /// form of it.
+    pub rewrite: bool,
 }
 
 impl Step {
@@ -129,12 +136,87 @@ pub fn plan(
                 path: difference.path,
                 now: difference.new,
                 then: difference.old,
+                rewrite: false,
             }),
         }
     }
+    add_rewrites(trees, tree, target, now, in_scope, &mut plan)?;
+    settle_left_out(trees, root, target, now, &mut plan)?;
+    plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
     leave_blocked(root, &mut plan);
     plan.left_alone.sort();
     Ok(plan)
+}
+
+/// Adds files that have the same blob in both, as they are in one and in git's form
+/// in the other: other bytes on disk.
+fn add_rewrites(
+    trees: &Trees<'_>,
+    tree: ObjectId,
+    target: &Target,
+    now: &Snapshot,
+    in_scope: &mut dyn FnMut(&BStr) -> bool,
+    plan: &mut Plan,
+) -> Result<()> {
+    let only_then = target
+        .raw
+        .iter()
+        .filter(|p| now.raw.binary_search(p).is_err());
+    let only_now = now
+        .raw
+        .iter()
+        .filter(|p| target.raw.binary_search(p).is_err());
+    for path in only_then.chain(only_now) {
+        if !in_scope(path.as_bstr()) {
+            continue;
+        }
+        let value = trees.value(now.tree, path.as_bstr())?;
+        if value.is_some() && value == trees.value(tree, path.as_bstr())? {
+            plan.steps.push(Step {
+                path: path.clone(),
+                now: value,
+                then: value,
+                rewrite: true,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A file that sparse checkout leaves out stands in a snapshot as the index has
+/// it. Where it was left out then as well, it stays so; where it was on disk with
+/// another content, it comes back.
+fn settle_left_out(
+    trees: &Trees<'_>,
+    root: &Root,
+    target: &Target,
+    now: &Snapshot,
+    plan: &mut Plan,
+) -> Result<()> {
+    let mut left_out = Vec::new();
+    for (at, step) in plan.steps.iter_mut().enumerate() {
+        let path = step.path.as_bstr();
+        let is_marked = now
+            .index
+            .state()
+            .entry_by_path(path)
+            .is_some_and(|e| e.flags.contains(gix::index::entry::Flags::SKIP_WORKTREE));
+        if !is_marked || root.stat(path)?.is_some() {
+            continue;
+        }
+        step.now = None;
+        let indexed = match target.index {
+            Some(index) => trees.value(index, path)?,
+            None => None,
+        };
+        if step.then.is_none() || step.then == indexed {
+            left_out.push(at);
+        }
+    }
+    for at in left_out.into_iter().rev() {
+        plan.steps.remove(at);
+    }
+    Ok(())
 }
 
 fn objection(
@@ -201,7 +283,7 @@ impl ThenIgnored {
             return Ok(false);
         };
         let ignore = Ignore::in_tree(shared, index.state());
-        let mut ruler = ignore.take()?;
+        let mut ruler = ignore.ruler()?;
         let folders = path
             .char_indices()
             .filter(|(_, _, c)| *c == '/')

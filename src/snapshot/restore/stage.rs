@@ -37,6 +37,9 @@ pub struct Staged {
     pub content: ObjectId,
 }
 
+/// What became of a step's content: none is needed, it waits, or it cannot be made.
+pub type Staging = Option<Result<Staged, String>>;
+
 /// How the blobs of a snapshot become files.
 pub struct Source<'s> {
     /// The repository.
@@ -117,16 +120,12 @@ impl Stage {
     }
 
     /// Writes the new content of every step that has one; in the order of `steps`.
+    /// `Err` is a file that cannot be made from its blob, and why: the others still can.
     ///
     /// # Errors
-    /// When an object is missing, or a content cannot be made or written: then
-    /// nothing has been touched.
-    pub fn fill(
-        &self,
-        root: &Root,
-        source: &Source<'_>,
-        steps: &[Step],
-    ) -> Result<Vec<Option<Staged>>> {
+    /// When an object is missing, or a content cannot be written: then nothing has
+    /// been touched.
+    pub fn fill(&self, root: &Root, source: &Source<'_>, steps: &[Step]) -> Result<Vec<Staging>> {
         let index = match source.tree {
             Some(tree) => Some(Index::of_tree(source.repo, tree)?),
             None => None,
@@ -140,50 +139,44 @@ impl Stage {
         for (number, step) in steps.iter().enumerate() {
             let same_content = matches!((step.now, step.then), (Some((a, x)), Some((b, y)))
                 if x == y && is_file(a) && is_file(b));
-            let staged = match step.then {
-                Some((mode, id)) if !same_content => Some(
-                    self.one(
-                        root,
-                        source,
-                        converter.as_mut(),
-                        number,
-                        step.path.as_bstr(),
-                        mode,
-                        id,
-                    )
-                    .with_context(|| format!("cannot bring back '{}'", step.path))?,
-                ),
-                _ => None,
+            let Some((mode, id)) = step.then.filter(|_| step.rewrite || !same_content) else {
+                all.push(None);
+                continue;
             };
-            all.push(staged);
+            let context = || format!("cannot bring back '{}'", step.path);
+            let blob = source.repo.object(id, Kind::Blob).with_context(context)?;
+            let path = step.path.as_bstr();
+            let made = if mode == Mode::SYMLINK {
+                Ok(blob)
+            } else {
+                source.bytes(converter.as_mut(), path, blob)
+            };
+            all.push(Some(match made {
+                Ok(bytes) => Ok(self
+                    .one(root, source, number, path, mode, &bytes)
+                    .with_context(context)?),
+                Err(e) => Err(format!("{e:#}")),
+            }));
         }
         Ok(all)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one call site, all of one step")]
     fn one(
         &self,
         root: &Root,
         source: &Source<'_>,
-        converter: Option<&mut Converter<'_>>,
         number: usize,
         path: &BStr,
         mode: Mode,
-        id: ObjectId,
+        bytes: &[u8],
     ) -> Result<Staged> {
         let name = self.name('n', number);
-        let blob = source.repo.object(id, Kind::Blob)?;
-        let hash = |bytes: &[u8]| {
-            gix::objs::compute_hash(source.repo.gix().object_hash(), Kind::Blob, bytes)
-        };
+        let hash = source.repo.gix().object_hash();
+        let content = gix::objs::compute_hash(hash, Kind::Blob, bytes)?;
         if mode == Mode::SYMLINK && source.repo.config_bool("core.symlinks", true)? {
-            rustix::fs::symlinkat(blob.as_slice(), &self.folder, name.as_slice())?;
-            return Ok(Staged {
-                content: hash(&blob)?,
-                name,
-            });
+            rustix::fs::symlinkat(bytes, &self.folder, name.as_slice())?;
+            return Ok(Staged { name, content });
         }
-        let bytes = source.bytes(converter, path, blob)?;
         let permissions = match root.stat(path)? {
             Some(_) => fs::symlink_metadata(root.join(path))
                 .ok()
@@ -202,15 +195,12 @@ impl Stage {
             // The umask takes its part, as for any new file.
             .mode(created)
             .open(&file_path)?;
-        file.write_all(&bytes)?;
+        file.write_all(bytes)?;
         if let Some(old) = permissions {
             let bits = with_executable(old, executable);
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(bits))?;
         }
-        Ok(Staged {
-            content: hash(&bytes)?,
-            name,
-        })
+        Ok(Staged { name, content })
     }
 }
 
