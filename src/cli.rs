@@ -20,6 +20,19 @@ pub enum Exit {
     Code(u8),
 }
 
+impl Exit {
+    /// Wrong usage that only shows after the arguments were read.
+    pub const USAGE: Exit = Exit::Code(USAGE);
+
+    /// The code of a program that was run on the user's behalf; killed by a signal
+    /// it is 128 + its number, as shells have it.
+    pub fn of(status: std::process::ExitStatus) -> Self {
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0);
+        let code = status.code().unwrap_or(128 + signal);
+        Exit::Code(u8::try_from(code).unwrap_or(u8::MAX))
+    }
+}
+
 /// What git itself uses for a fatal error.
 const FATAL: u8 = 128;
 /// What git itself uses for wrong usage, and for `-h`.
@@ -45,8 +58,14 @@ pub fn main<A: Parser>(
         Ok(arguments) => arguments,
         Err(usage) => return explain(&usage),
     };
+    outside(|ui| run(arguments, ui))
+}
+
+/// Runs what has no arguments of its own to read, and turns the outcome into an
+/// exit code as [`main`] does.
+pub fn outside(run: impl FnOnce(&mut Ui) -> Result<Exit>) -> ExitCode {
     let mut ui = Ui::from_terminal();
-    let outcome = run(arguments, &mut ui).and_then(|exit| {
+    let outcome = run(&mut ui).and_then(|exit| {
         ui.flush()?;
         Ok(exit)
     });

@@ -1,6 +1,7 @@
 //! Four git extensions that give an AI coding agent what it needs to work
 //! safely in a real repository. The map, in reading order:
 //!
+//! - [`replay`]: the program `git-replay`: the journal's format, patches, rebuilding.
 //! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
 //! - [`trajectory`]: the program `git-trajectory`, one file per subcommand.
 //! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
@@ -18,6 +19,7 @@ pub mod error;
 pub mod events;
 pub mod git;
 pub mod lane;
+pub mod replay;
 pub mod snapshot;
 pub mod state;
 pub mod trajectory;

@@ -75,6 +75,20 @@ impl Child {
         }
     }
 
+    /// `program` with the caller's environment untouched: what the user would have
+    /// started in our place.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place where processes start"
+    )]
+    pub fn as_called(program: impl AsRef<OsStr>) -> Self {
+        Child {
+            command: Command::new(program.as_ref()),
+            shown: program.as_ref().to_string_lossy().into_owned(),
+            input: Vec::new(),
+        }
+    }
+
     /// `git` outside any known repository (to find one, or to ask for its version).
     pub fn git() -> Self {
         let mut child = Child::new("git");
@@ -105,6 +119,13 @@ impl Child {
     #[must_use]
     pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value);
+        self
+    }
+
+    /// Takes a variable away.
+    #[must_use]
+    pub fn without_env(mut self, key: impl AsRef<OsStr>) -> Self {
+        self.command.env_remove(key);
         self
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::common::Repo;
 
 /// The programs that have a page and completions.
-const PROGRAMS: &[&str] = &["checkpoint"];
+const PROGRAMS: &[&str] = &["checkpoint", "replay"];
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -20,7 +20,7 @@ fn text(name: &str) -> String {
 
 /// A program's subcommands, from its own help.
 fn subcommands(repo: &Repo, program: &str) -> Vec<String> {
-    let help = repo.git(&format!("{program} -h")).out();
+    let help = repo.program(&format!("git-{program}"), "-h").out();
     let list = help
         .split("Commands:\n")
         .nth(1)
@@ -33,7 +33,9 @@ fn subcommands(repo: &Repo, program: &str) -> Vec<String> {
 
 /// The options (`-x`, `--long`) of one subcommand, from its own help; without `-h` and `--help`.
 fn options(repo: &Repo, program: &str, subcommand: &str) -> BTreeSet<String> {
-    let help = repo.git(&format!("{program} {subcommand} -h")).out();
+    let help = repo
+        .program(&format!("git-{program}"), &format!("{subcommand} -h"))
+        .out();
     let list = help.split("Options:\n").nth(1).unwrap_or_default();
     list.lines()
         .filter(|line| line.trim_start().starts_with('-'))

@@ -318,6 +318,12 @@ impl Repo {
         Outcome::fed(&mut command, input.as_ref())
     }
 
+    /// Runs a program of ours by its own name, for one that git cannot reach.
+    #[track_caller]
+    pub(crate) fn program(&self, name: &str, arguments: &str) -> Outcome {
+        Outcome::of(self.bare_command(name, true).args(words(arguments)))
+    }
+
     /// Runs a line of shell, with the environment in which the user's git runs.
     #[track_caller]
     pub(crate) fn sh(&self, script: &str) -> Outcome {

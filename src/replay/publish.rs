@@ -1,0 +1,149 @@
+//! The branch that a replay makes: chosen before anything is written, and
+//! written last, at once, with the old value that was seen.
+
+use gix::ObjectId;
+
+use crate::error::{Context, Result, ensure, hinted};
+use crate::git::{ByteSlice, Repo};
+use crate::replay::rebuild::Verdict;
+use crate::replay::store::Store;
+
+/// A branch and what it is now.
+#[derive(Debug)]
+pub(super) struct Branch {
+    /// Without `refs/heads/`.
+    pub(super) name: String,
+    tip: ObjectId,
+    old: Option<ObjectId>,
+}
+
+impl Branch {
+    /// The branch for `verdict`: `wanted`, else `replay/<journal>-<short tip>`.
+    ///
+    /// # Errors
+    /// When the name is taken by something else, or checked out somewhere.
+    pub(super) fn choose(
+        repo: &Repo,
+        journal: &str,
+        wanted: Option<&str>,
+        verdict: &Verdict,
+        tip: ObjectId,
+    ) -> Result<Self> {
+        let name = match wanted {
+            Some(name) => name.to_owned(),
+            None => format!("replay/{}-{}", component(journal), tip.to_hex_with_len(7)),
+        };
+        let full = format!("refs/heads/{name}");
+        let is_valid = repo.git(["check-ref-format", &full]).answer()?.is_some();
+        ensure!(
+            is_valid && !name.starts_with('-'),
+            "'{name}' is no name for a branch"
+        );
+        let old = repo.find_ref(full.as_str().into())?;
+        let branch = Branch { name, tip, old };
+        if branch.is_there() {
+            return Ok(branch);
+        }
+        let name = &branch.name;
+        if let Some(worktree) = checked_out(repo, &full)? {
+            return Err(hinted(
+                format!("the branch '{name}' is checked out in '{worktree}'"),
+                "replay to another name, then run 'git merge --ff-only <name>' there",
+            ));
+        }
+        match old {
+            None => {}
+            Some(old) if wanted.is_some() && Some(old) == verdict.base => {}
+            Some(old) => {
+                return Err(hinted(
+                    format!(
+                        "the branch '{name}' exists and is neither the base nor the result: it is {old}"
+                    ),
+                    "name another one by --branch",
+                ));
+            }
+        }
+        Ok(branch)
+    }
+
+    /// Whether the branch is the result already.
+    pub(super) fn is_there(&self) -> bool {
+        self.old == Some(self.tip)
+    }
+
+    /// Moves the new objects of `store` into the repository, then makes the branch.
+    pub(super) fn publish(&self, repo: &Repo, store: Store) -> Result<()> {
+        store
+            .publish(repo)
+            .context("cannot store the rebuilt objects")?;
+        let zero = ObjectId::null(self.tip.kind());
+        let old = self.old.unwrap_or(zero);
+        let line = format!("update refs/heads/{}\0{}\0{old}\0", self.name, self.tip);
+        repo.git_unhooked([
+            "update-ref",
+            "--stdin",
+            "-z",
+            "-m",
+            "replay: rebuilt from a journal",
+        ])
+        .input(line)
+        .stdout()
+        .with_context(|| format!("cannot make the branch '{}'", self.name))?;
+        Ok(())
+    }
+}
+
+/// The worktree in which the branch `full` is checked out.
+fn checked_out(repo: &Repo, full: &str) -> Result<Option<String>> {
+    let listed = repo
+        .git(["worktree", "list", "--porcelain", "-z"])
+        .stdout()?;
+    let wanted = format!("branch {full}");
+    let mut worktree = None;
+    for field in listed.split(|b| *b == 0) {
+        if let Some(path) = field.strip_prefix(b"worktree ") {
+            worktree = Some(path.to_str_lossy().into_owned());
+        } else if field == wanted.as_bytes() {
+            return Ok(worktree);
+        }
+    }
+    Ok(None)
+}
+
+/// `text` as one part of a ref name (git-check-ref-format(1)).
+fn component(text: &str) -> String {
+    let mut name = String::new();
+    for c in text.chars() {
+        let is_odd = c.is_control() || c.is_whitespace() || "~^:?*[\\/@{".contains(c);
+        let c = if is_odd { '-' } else { c };
+        if !(name.ends_with('.') && c == '.') {
+            name.push(c);
+        }
+    }
+    let name = name.trim_matches(['.', '-']);
+    let name = name.strip_suffix(".lock").unwrap_or(name);
+    if name.is_empty() {
+        "journal".into()
+    } else {
+        name.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_file_name_makes_a_ref_name() {
+        for (text, wanted) in [
+            ("parser-fix", "parser-fix"),
+            ("a b~c", "a-b-c"),
+            ("..x..y.lock", "x.y"),
+            ("@{-1}", "1}"),
+            ("gr\u{fc}n", "gr\u{fc}n"),
+            ("---", "journal"),
+        ] {
+            assert_eq!(component(text), wanted);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! `git-replay record`: a range of commits, or what a command made, as a journal.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use gix::ObjectId;
+use serde_json::json;
+
+use crate::cli::Exit;
+use crate::error::{Context, Result, ensure};
+use crate::git::command::Child;
+use crate::git::{ByteSlice, Repo};
+use crate::replay::compose::{self, Commits, Part};
+use crate::replay::diffs::{self, Form};
+use crate::replay::journal::Failure;
+use crate::replay::plain::{self, Plain};
+use crate::replay::prompts::Prompts;
+use crate::replay::range::Range;
+use crate::replay::room::Place;
+use crate::replay::store::Store;
+use crate::replay::{output, proof};
+use crate::ui::Ui;
+
+/// What Outpost records at most, in bytes of patches and messages together.
+const BUDGET: u64 = 8 << 20;
+
+/// Record commits as a journal, proven to rebuild them with the same ids
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// '<old>..<new>', a revision with all that leads to it, or a shadow
+    range: Option<String>,
+    /// The journal to write ('-' is standard output; .jsonl gives JSON lines)
+    #[arg(short, long, value_name = "journal", required = true)]
+    output: PathBuf,
+    #[command(flatten)]
+    prompts: Prompts,
+    /// Record no prompt, and mark that there is none
+    #[arg(long, conflicts_with_all = ["prompt", "prompt_file"])]
+    no_prompt: bool,
+    /// The form of the patches
+    #[arg(long, value_name = "form", default_value = "binary")]
+    patches: Form,
+    /// Leave out the raw commits: signatures and unusual headers are lost
+    #[arg(long)]
+    no_lossless: bool,
+    /// Record up to this many bytes of patches and messages
+    #[arg(long, value_name = "bytes", default_value_t = BUDGET)]
+    max_size: u64,
+    /// Replace the journal if it exists
+    #[arg(short, long)]
+    yes: bool,
+    /// Say only what must be seen
+    #[arg(short, long)]
+    quiet: bool,
+    /// Run this command and record what it commits
+    #[arg(last = true, value_name = "command")]
+    command: Vec<OsString>,
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// When the commits cannot be read or the journal cannot be written.
+pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
+    ui.set_quiet(arguments.quiet);
+    if arguments.prompts.is_empty() && !arguments.no_prompt {
+        ui.say("fatal: a journal needs a prompt: give --prompt, --prompt-file or --session");
+        ui.say("hint: --no-prompt records an empty one and marks it");
+        return Ok(Exit::USAGE);
+    }
+    if arguments.range.is_some() != arguments.command.is_empty() {
+        ui.say("fatal: either a range or a command after '--' is expected");
+        return Ok(Exit::USAGE);
+    }
+    let repo = Repo::discover()?;
+    if !output::may_write(&arguments.output, arguments.yes, ui)? {
+        return Ok(Exit::No);
+    }
+    let store = Store::open(&repo, Place::Outside)?;
+    let prompts = arguments.prompts.read()?;
+    let (range, exit) = match &arguments.range {
+        Some(words) => (Range::named(&repo, &store, words)?, Exit::Done),
+        None => around(&repo, &arguments.command, ui)?,
+    };
+    let parts = parts(&arguments, prompts, exit)?;
+    let commits = commits(&repo, &store, &arguments, range)?;
+    drop(store);
+    let text = compose::journal(&parts, &commits, output::form(&arguments.output));
+    let findings = proof::of(&repo, &text)?;
+    output::write(&arguments.output, &text, ui)?;
+    tell(
+        &arguments,
+        &commits,
+        &findings,
+        text.len() as u64,
+        &repo,
+        ui,
+    )?;
+    Ok(exit)
+}
+
+/// Runs `command`; the commits between HEAD before and after.
+fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit)> {
+    let before = repo.head()?.commit;
+    let (program, rest) = command.split_first().context("no command was given")?;
+    ui.flush()?;
+    let exit = Exit::of(Child::as_called(program).args(rest).status()?);
+    let range = match repo.head()?.commit {
+        // Opened anew: the command may have packed or pruned what was there.
+        Some(after) => Range::between(repo, &Store::open(repo, Place::Outside)?, before, after)?,
+        None => Range::default(),
+    };
+    if repo.worktree().is_some() {
+        let left = repo
+            .git(["status", "--porcelain", "-z", "--no-renames"])
+            .stdout()?;
+        let paths = left
+            .split(|b| *b == 0)
+            .filter(|entry| !entry.is_empty())
+            .count();
+        if paths > 0 {
+            ui.warn(format_args!(
+                "{paths} paths are left uncommitted and are not in the journal"
+            ));
+        }
+    }
+    Ok((range, exit))
+}
+
+fn parts(arguments: &Arguments, prompts: Vec<String>, exit: Exit) -> Result<Vec<Part>> {
+    let mut parts: Vec<Part> = prompts
+        .into_iter()
+        .map(|prompt| Part {
+            prompt,
+            ..Part::default()
+        })
+        .collect();
+    if arguments.no_prompt {
+        parts.push(Part {
+            marks: Some(json!({"chars": 0, "cut": false, "masked": false, "absent": true})),
+            ..Part::default()
+        });
+    }
+    if let (Exit::Code(code), Some(last)) = (exit, parts.last_mut())
+        && code != 0
+    {
+        last.failure.get_or_insert_with(|| Failure {
+            code: "process".into(),
+            message: format!("the command ended with exit code {code}"),
+        });
+    }
+    Ok(parts)
+}
+
+fn commits(repo: &Repo, store: &Store, arguments: &Arguments, range: Range) -> Result<Commits> {
+    let is_lossless = !arguments.no_lossless;
+    let mut pairs = Vec::with_capacity(range.commits.len());
+    for (id, raw) in &range.commits {
+        let tree = raw
+            .tree()
+            .with_context(|| format!("the commit {id} names no tree"))?;
+        let parent = match raw.parents().first() {
+            Some(parent) => store.tree_of(*parent)?,
+            None => ObjectId::empty_tree(store.hash()),
+        };
+        pairs.push((parent, tree));
+    }
+    let patches = diffs::between(store.room(), &pairs, arguments.patches)?;
+    let size: u64 = range
+        .commits
+        .iter()
+        .zip(&patches)
+        .map(|((_, raw), patch)| (patch.len() + raw.message.as_ref().map_or(0, Vec::len)) as u64)
+        .sum();
+    let too_big = size > arguments.max_size;
+    let too_big = too_big.then(|| {
+        format!(
+            "its patches and messages have {size} bytes, more than {}",
+            arguments.max_size
+        )
+    });
+    let odd = range
+        .commits
+        .iter()
+        .find_map(|(_, raw)| match plain::outcome(raw) {
+            Plain::Unavailable(why) => Some(why),
+            _ => None,
+        });
+    let unavailable = too_big.clone().or(range.bend().or(odd).map(str::to_owned));
+    let is_kept = too_big.is_none() && (is_lossless || unavailable.is_none());
+    let baseline = match range.baseline {
+        Some(commit) => Some((commit, store.tree_of(commit)?)),
+        None => None,
+    };
+    let branch = repo.head()?.branch.map(|name| {
+        let name = name.to_str_lossy().into_owned();
+        name.strip_prefix("refs/heads/")
+            .map(str::to_owned)
+            .unwrap_or(name)
+    });
+    let commits = range.commits.into_iter().zip(patches);
+    Ok(Commits {
+        baseline,
+        commits: match is_kept {
+            true => commits.map(|((id, raw), patch)| (id, raw, patch)).collect(),
+            false => Vec::new(),
+        },
+        unavailable,
+        is_lossless,
+        branch: branch.filter(|_| !arguments.command.is_empty()),
+    })
+}
+
+fn tell(
+    arguments: &Arguments,
+    commits: &Commits,
+    findings: &[String],
+    size: u64,
+    repo: &Repo,
+    ui: &mut Ui,
+) -> Result<()> {
+    for finding in findings {
+        ui.warn(finding);
+    }
+    let bound = crate::replay::options::limits(Some(repo))?.bytes;
+    if size > bound {
+        ui.warn(format_args!(
+            "the journal has {size} bytes; readers take {bound} unless journal.maxSize says more"
+        ));
+    }
+    for (id, raw, _) in &commits.commits {
+        match plain::outcome(raw) {
+            Plain::Same | Plain::Unavailable(_) => {}
+            Plain::Other(why) => ui.note(format_args!(
+                "commit {id}: a reader of the plain fields gets another id: {why}"
+            )),
+            Plain::Refused(why) => ui.note(format_args!(
+                "commit {id}: a reader of the plain fields cannot make it: {why}"
+            )),
+        }
+    }
+    if let Some(why) = &commits.unavailable {
+        ui.note(format_args!(
+            "a reader of the plain fields rebuilds nothing: {why}"
+        ));
+    }
+    ensure!(size > 0, "nothing was recorded");
+    let count = commits.commits.len();
+    let proven = match (findings.is_empty(), count) {
+        (_, 0) => "no commits",
+        (true, 1) => "1 commit, rebuilt once from it with the same tree and id",
+        (true, _) => "all rebuilt once from it with the same trees and ids",
+        (false, _) => "not all of them can be rebuilt from it",
+    };
+    let prefix = if count > 1 {
+        format!("{count} commits, ")
+    } else {
+        String::new()
+    };
+    ui.note(format_args!(
+        "{}: {prefix}{proven}",
+        arguments.output.display()
+    ));
+    Ok(())
+}

@@ -1,0 +1,601 @@
+//! `test`, `show`, `diff`, `bisect`, `convert`, and `record` around a command.
+
+use serde_json::{Value, json};
+
+use crate::common::Repo;
+use crate::replay::Replay;
+
+/// A repository with the branch `run` and its journal `../fixtures/good.json`.
+fn recorded() -> Repo {
+    let repo = Repo::with(&[("a", "a\n"), ("b", "b\n")]);
+    repo.git("checkout -q -b run").ok();
+    repo.write("a", "A\n");
+    repo.commit_all("first");
+    repo.write("b", "B\n");
+    repo.write("bin", b"\0\x01");
+    repo.commit_all("second");
+    repo.git("checkout -q main").ok();
+    repo.mkdir("../fixtures");
+    repo.replay("record main..run --prompt p -o ../fixtures/good.json")
+        .ok();
+    repo
+}
+
+/// The same with one journal that diverges and one that is broken.
+fn gate() -> Repo {
+    let repo = recorded();
+    let mut journal = repo.journal("../fixtures/good.json");
+    for commit in journal[3]["commits"].as_array_mut().unwrap() {
+        commit.as_object_mut().unwrap().remove("x");
+    }
+    journal[3]["commits"][1]["tree"] = json!(repo.oid("main^{tree}"));
+    repo.write(
+        "../fixtures/<odd> & #1.json",
+        serde_json::to_vec(&journal).unwrap(),
+    );
+    repo.write("../fixtures/broken.jsonl", "{\"kind\":1}\n");
+    repo.write("../fixtures/README", "no journal\n");
+    repo
+}
+
+#[test]
+fn a_folder_of_journals_is_a_gate() {
+    let repo = gate();
+    let outcome = repo.replay("test ../fixtures").fails(1);
+    let lines = outcome.lines();
+    assert!(
+        lines[0].starts_with("diverged ../fixtures/<odd> & #1.json: tree: turn 1: commit "),
+        "{lines:?}"
+    );
+    assert_eq!(
+        lines[1],
+        "error    ../fixtures/broken.jsonl: cannot read the journal '../fixtures/broken.jsonl': \
+         entry 1 (line 1): 'kind' is the number 1, not a string"
+    );
+    assert_eq!(
+        lines[2],
+        "passed   ../fixtures/good.json: 2 commits with the recorded ids"
+    );
+    outcome.says("1 passed, 1 diverged, 1 in error");
+    let found = repo
+        .replay("test ../fixtures --format=json -j 2")
+        .fails(1)
+        .json();
+    assert_eq!(
+        (&found["passed"], &found["diverged"], &found["errors"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
+    let verdicts: Vec<&str> = found["journals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|journal| journal["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(verdicts, ["diverged", "error", "passed"]);
+    assert_eq!(found["journals"][0]["divergences"][0]["kind"], "tree");
+    let tap = repo
+        .replay("test ../fixtures --format=tap")
+        .fails(1)
+        .lines();
+    assert_eq!(tap[..2], ["TAP version 13", "1..3"]);
+    assert_eq!(
+        tap.iter()
+            .filter(|line| line.starts_with("not ok "))
+            .count(),
+        2
+    );
+    assert!(
+        tap.contains(&"ok 3 - ../fixtures/good.json".to_owned()),
+        "{tap:?}"
+    );
+    assert!(
+        tap.contains(&"not ok 1 - ../fixtures/<odd> & \\#1.json".to_owned()),
+        "{tap:?}"
+    );
+    repo.replay("test ../fixtures/good.json ../fixtures/good.json")
+        .ok();
+    repo.replay("test ../fixtures/good.json --from run")
+        .fails(1)
+        .says("0 passed, 1 diverged");
+    repo.mkdir("../empty");
+    repo.replay("test ../empty")
+        .fails(128)
+        .says("holds no journals");
+    repo.replay("test").fails(129);
+}
+
+#[test]
+fn junit_is_valid_by_its_schema() {
+    let repo = gate();
+    let xml = repo
+        .replay("test ../fixtures --format=junit")
+        .fails(1)
+        .out();
+    let found = elements(&xml);
+    // The parts of the schema (jenkins-junit.xsd) that we write: an element, its
+    // parent, the attributes that must and those that may be there.
+    let schema: &[(&str, &str, &[&str], &[&str])] = &[
+        (
+            "testsuites",
+            "",
+            &[],
+            &["name", "time", "tests", "failures", "disabled", "errors"],
+        ),
+        (
+            "testsuite",
+            "testsuites",
+            &["name", "tests"],
+            &[
+                "failures",
+                "errors",
+                "time",
+                "disabled",
+                "skipped",
+                "timestamp",
+                "hostname",
+                "id",
+                "package",
+            ],
+        ),
+        (
+            "testcase",
+            "testsuite",
+            &["name", "classname"],
+            &["assertions", "time", "status"],
+        ),
+        ("failure", "testcase", &[], &["type", "message"]),
+        ("error", "testcase", &[], &["type", "message"]),
+    ];
+    for (name, parent, attributes) in &found {
+        let (_, above, must, may) = schema.iter().find(|(element, ..)| element == name).unwrap();
+        assert_eq!(parent, above, "<{name}>");
+        for attribute in *must {
+            assert!(
+                attributes.iter().any(|(key, _)| key == attribute),
+                "<{name}> without {attribute}"
+            );
+        }
+        for (key, _) in attributes {
+            assert!(
+                must.contains(&key.as_str()) || may.contains(&key.as_str()),
+                "<{name} {key}>"
+            );
+        }
+    }
+    let count = |name: &str| found.iter().filter(|(element, ..)| element == name).count();
+    assert_eq!(
+        (count("testcase"), count("failure"), count("error")),
+        (3, 1, 1)
+    );
+    let suite = &found
+        .iter()
+        .find(|(name, ..)| name == "testsuite")
+        .unwrap()
+        .2;
+    let attribute = |key: &str| {
+        suite
+            .iter()
+            .find(|(name, _)| name == key)
+            .unwrap()
+            .1
+            .clone()
+    };
+    assert_eq!(
+        (
+            attribute("tests"),
+            attribute("failures"),
+            attribute("errors")
+        ),
+        ("3".into(), "1".into(), "1".into())
+    );
+    let case = &found
+        .iter()
+        .find(|(name, ..)| name == "testcase")
+        .unwrap()
+        .2;
+    assert!(
+        case.contains(&("name".into(), "../fixtures/<odd> & #1.json".into())),
+        "{case:?}"
+    );
+}
+
+type Element = (String, String, Vec<(String, String)>);
+
+/// The elements of `xml` with their parents and attributes; panics where it is
+/// not well formed.
+fn elements(xml: &str) -> Vec<Element> {
+    let mut rest = xml
+        .strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>")
+        .unwrap();
+    let mut open: Vec<String> = Vec::new();
+    let mut found = Vec::new();
+    while let Some(start) = rest.find('<') {
+        let text = &rest[..start];
+        assert!(
+            !text.contains('>') && plain(text).is_some(),
+            "bad text: {text}"
+        );
+        let end = start + rest[start..].find('>').unwrap();
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name));
+            continue;
+        }
+        let (tag, is_empty) = match tag.strip_suffix('/') {
+            Some(tag) => (tag, true),
+            None => (tag, false),
+        };
+        let (name, mut left) = tag.split_once(' ').unwrap_or((tag, ""));
+        let mut attributes = Vec::new();
+        while !left.trim().is_empty() {
+            let (key, after) = left.trim_start().split_once("=\"").unwrap();
+            let (value, after) = after.split_once('"').unwrap();
+            assert!(!value.contains('<'), "bad attribute: {value}");
+            attributes.push((key.to_owned(), plain(value).unwrap()));
+            left = after;
+        }
+        found.push((
+            name.to_owned(),
+            open.last().cloned().unwrap_or_default(),
+            attributes,
+        ));
+        if !is_empty {
+            open.push(name.to_owned());
+        }
+    }
+    assert!(open.is_empty() && rest.trim().is_empty());
+    found
+}
+
+/// `text` without its references; `None` where a `&` begins none.
+fn plain(text: &str) -> Option<String> {
+    let mut parts = text.split('&');
+    let mut plain = parts.next()?.to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once(';')?;
+        plain.push(match name {
+            "amp" => '&',
+            "lt" => '<',
+            "gt" => '>',
+            "quot" => '"',
+            _ => return None,
+        });
+        plain.push_str(rest);
+    }
+    Some(plain)
+}
+
+#[test]
+fn show_makes_patches_readable() {
+    let repo = recorded();
+    let shown = repo.replay("show ../fixtures/good.json -p").ok().out();
+    for line in [
+        "turn 1",
+        "  > p",
+        "  tokens: unknown",
+        "-a",
+        "+A",
+        "Binary files /dev/null and b/bin differ",
+    ] {
+        assert!(
+            shown.lines().any(|found| found == line),
+            "{line} in {shown}"
+        );
+    }
+    assert!(!shown.contains("GIT binary patch"));
+    let found = repo.replay("show ../fixtures/good.json --json").ok().json();
+    let commits = found["turns"][0]["commits"].as_array().unwrap();
+    assert_eq!(commits[1]["oid"], json!(repo.oid("run")));
+    assert_eq!(commits[1]["paths"], json!(["b", "bin"]));
+    assert_eq!(commits[1]["parents"], json!([repo.oid("run~1")]));
+    assert_eq!(commits[1]["author"]["email"], "author@example.com");
+    // Elsewhere the record is shown as it is, and said so.
+    let outside = Repo::outside();
+    let path = repo.path("../fixtures/good.json").display().to_string();
+    outside
+        .replay(&format!("show {path} -p"))
+        .ok()
+        .says("outside a repository the patches are shown as they were recorded");
+    let other = Repo::new();
+    assert!(
+        other
+            .replay(&format!("show {path} -p"))
+            .ok()
+            .says("as they were recorded: ")
+            .out()
+            .contains("GIT binary patch")
+    );
+}
+
+#[test]
+fn convert_changes_the_form_and_nothing_else() {
+    let repo = recorded();
+    let original = repo.journal("../fixtures/good.json");
+    repo.replay("convert ../fixtures/good.json ../one.jsonl")
+        .ok();
+    repo.replay("convert ../one.jsonl ../two.json").ok();
+    assert_eq!(repo.read("../two.json"), repo.read("../fixtures/good.json"));
+    repo.replay("convert ../fixtures/good.json ../text.json --patches=text")
+        .ok()
+        .silent_but("../text.json: 5 entries");
+    let text = repo.journal("../text.json");
+    let patch = text[3]["commits"][0]["patch"].as_str().unwrap();
+    assert!(patch.contains("\n-a\n+A\n"), "{patch}");
+    let patch = text[3]["commits"][1]["patch"].as_str().unwrap();
+    assert!(
+        patch.contains("\n-b\n+B\n") && patch.contains("GIT binary patch"),
+        "{patch}"
+    );
+    repo.replay("../text.json --check")
+        .ok()
+        .says("with the recorded ids");
+    repo.replay("convert ../text.json ../back.json --patches=binary")
+        .ok();
+    assert_eq!(repo.journal("../back.json"), original);
+    repo.replay("convert ../text.json ../back.json")
+        .fails(1)
+        .says("exists already");
+    // Numbers and order of what is not ours stay as they were written.
+    let odd = "[{\"z\":1.50,\"kind\":\"x\",\"a\":1E2},\n {\"kind\" : \"prompt\",\"source\":\"agent\",\"text\":\"\\u0041\"}]";
+    repo.write("../odd.json", odd);
+    repo.replay("convert ../odd.json ../odd.jsonl").ok();
+    assert_eq!(
+        repo.read("../odd.jsonl"),
+        "{\"z\":1.50,\"kind\":\"x\",\"a\":1E2}\n{\"kind\":\"prompt\",\"source\":\"agent\",\"text\":\"\\u0041\"}\n"
+    );
+    let elsewhere = Repo::new();
+    let path = repo.path("../fixtures/good.json").display().to_string();
+    elsewhere
+        .replay(&format!("convert {path} x.json --patches=text"))
+        .fails(128);
+    assert!(!elsewhere.exists("x.json"));
+}
+
+trait SilentBut {
+    fn silent_but(self, line: &str) -> Self;
+}
+
+impl SilentBut for crate::common::Outcome {
+    #[track_caller]
+    fn silent_but(self, line: &str) -> Self {
+        assert_eq!(self.err(), line);
+        self
+    }
+}
+
+/// Adds the branch `other`: the first commit is the same change on another
+/// base, the second a different one, and there is a third.
+fn second_run(repo: &Repo) {
+    repo.git("checkout -q -b other main").ok();
+    repo.write("c", "c\n");
+    repo.commit_all("another base");
+    repo.write("a", "A\n");
+    repo.commit_all("first");
+    repo.write("b", "not B\n");
+    repo.commit_all("second");
+    repo.write("d", "d\n");
+    repo.commit_all("third");
+    repo.git("checkout -q main").ok();
+    repo.replay("record other~3..other --prompt q -o ../other.json")
+        .ok();
+}
+
+#[test]
+fn diff_pairs_commits_by_what_they_change() {
+    let repo = recorded();
+    second_run(&repo);
+    repo.replay("diff ../fixtures/good.json ../fixtures/good.json")
+        .ok();
+    let found = repo
+        .replay("diff ../fixtures/good.json ../other.json --json")
+        .fails(1)
+        .json();
+    assert_eq!(found["compared_by"], "patches");
+    assert_eq!(
+        found["prompts"],
+        json!([{"turn": 1, "left": "p", "right": "q"}])
+    );
+    let states: Vec<&Value> = found["commits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pair| &pair["state"])
+        .collect();
+    assert_eq!(json!(states), json!(["same", "changed", "right"]));
+    let text = repo
+        .replay("diff ../fixtures/good.json ../other.json")
+        .fails(1)
+        .out();
+    assert!(text.contains("turn 1: prompt 'p' | 'q'"), "{text}");
+    assert!(text.contains("tokens: unknown | unknown"), "{text}");
+    // Without the bases at hand contents are compared, and that is said.
+    let outside = Repo::outside();
+    let [good, other] = ["../fixtures/good.json", "../other.json"]
+        .map(|path| repo.path(path).display().to_string());
+    let found = outside
+        .replay(&format!("diff {good} {other} --json"))
+        .fails(1)
+        .json();
+    assert_eq!(found["compared_by"], "contents");
+    assert_eq!(found["commits"][0]["state"], "same");
+}
+
+#[test]
+fn tools_and_usage_are_compared() {
+    let repo = recorded();
+    for (name, tools, input) in [("one", ["Read", "Edit"], 5), ("two", ["Read", "Bash"], 9)] {
+        let mut journal = repo.journal("../fixtures/good.json");
+        journal[2]["tokens"] = json!({"input": input, "cached": 1, "output": 2});
+        for tool in tools.iter().rev() {
+            journal.insert(
+                2,
+                json!({"kind": "tool", "source": "agent", "name": tool, "callId": name}),
+            );
+        }
+        repo.write(
+            format!("../{name}.json"),
+            serde_json::to_vec(&journal).unwrap(),
+        );
+    }
+    let found = repo
+        .replay("diff ../one.json ../two.json --json")
+        .fails(1)
+        .json();
+    assert_eq!(
+        found["tools"],
+        json!([{"turn": 1, "left": ["Read", "Edit"], "right": ["Read", "Bash"]}])
+    );
+    assert_eq!(
+        (
+            &found["usage"]["left"]["input"],
+            &found["usage"]["right"]["input"]
+        ),
+        (&json!(5), &json!(9))
+    );
+    // The names that are made up in every run do not part two runs; the tools do.
+    let found = repo
+        .replay("bisect ../one.json ../two.json --json")
+        .fails(1)
+        .json();
+    assert_eq!(found["commit"], Value::Null);
+    assert_eq!(found["event"]["number"], 3);
+    assert_eq!(found["event"]["why"], "'tool' here, 'tool' there");
+}
+
+#[test]
+fn bisect_finds_the_first_commit_that_parts() {
+    let repo = recorded();
+    second_run(&repo);
+    repo.replay("bisect ../fixtures/good.json run")
+        .ok()
+        .says("they do not part");
+    repo.replay("bisect ../fixtures/good.json ../fixtures/good.json")
+        .ok();
+    repo.git("checkout -q -b forked run~1").ok();
+    repo.write("b", "else\n");
+    repo.commit_all("second");
+    let found = repo
+        .replay("bisect ../fixtures/good.json forked --json")
+        .fails(1)
+        .json();
+    assert_eq!(found["commit"]["number"], 2);
+    assert_eq!(found["commit"]["left"], json!(repo.oid("run")));
+    assert_eq!(found["commit"]["right"], json!(repo.oid("forked")));
+    assert_eq!(found["commit"]["why"], "their trees differ");
+    repo.git("commit -q --amend -m renamed").ok();
+    repo.git("checkout -q run").ok();
+    repo.git("commit -q --amend -m renamed").ok();
+    let found = repo
+        .replay("bisect ../fixtures/good.json run --json")
+        .fails(1)
+        .json();
+    assert_eq!(found["commit"]["why"], "their messages differ");
+    let found = repo
+        .replay("bisect ../fixtures/good.json run~1 --json")
+        .fails(1)
+        .json();
+    assert_eq!(found["commit"]["why"], "the other one ends before it");
+    repo.replay("bisect ../fixtures/good.json nothing")
+        .fails(128);
+}
+
+#[test]
+fn a_command_is_recorded_with_its_exit_code() {
+    let repo = Repo::with(&[("a", "a\n")]);
+    let agent = repo.script(
+        "agent",
+        "echo said; echo b >a; git commit -qam one; echo c >a; git commit -qam two; echo left >left; exit $1",
+    );
+    let agent = agent.display();
+    repo.replay(&format!(
+        "record -o ../j.json --prompt 'do it' -- {agent} 0"
+    ))
+    .ok()
+    .prints("said")
+    .says("warning: 1 paths are left uncommitted and are not in the journal")
+    .says("2 commits, all rebuilt once");
+    let journal = repo.journal("../j.json");
+    assert_eq!(journal[1]["text"], "do it");
+    assert_eq!(journal[4]["branch"], "main");
+    assert_eq!(journal[4]["commits"][0]["subject"], "two");
+    let clone = repo.fresh("HEAD~2");
+    let path = repo.path("../j.json").display().to_string();
+    assert_eq!(clone.oid(&clone.replay(&path).ok().out()), repo.oid("HEAD"));
+    // A run that failed is recorded as one, and replayed as one.
+    repo.replay(&format!(
+        "record -o ../failed.json --no-prompt -- {agent} 7"
+    ))
+    .fails(7);
+    repo.replay("../failed.json --check --from HEAD~2")
+        .fails(1)
+        .says("the recorded run failed (process): the command ended with exit code 7");
+    // One that committed nothing.
+    repo.replay("record -o ../none.json --no-prompt -- true")
+        .ok()
+        .says("no commits");
+    repo.replay("../none.json")
+        .ok()
+        .says("none: no commits")
+        .says("no branch was made");
+    repo.replay("record -o ../x.json --no-prompt -- /nonexistent")
+        .fails(128)
+        .says("cannot start");
+    assert!(!repo.exists("../x.json"));
+    // On an unborn branch the history begins with it.
+    let unborn = Repo::new();
+    let script = unborn.script("first", "echo 1 >f; git add f; git commit -qm root");
+    unborn
+        .replay(&format!(
+            "record -o ../j.json --no-prompt -- {}",
+            script.display()
+        ))
+        .ok();
+    let other = Repo::new();
+    let path = unborn.path("../j.json").display().to_string();
+    assert_eq!(
+        other.oid(&other.replay(&path).ok().out()),
+        unborn.oid("HEAD")
+    );
+}
+
+#[test]
+fn a_finished_shadow_is_recorded_by_its_name() {
+    let repo = recorded();
+    let folder = repo.common_dir().join("harness/shadows");
+    let metadata = json!({"v": 1, "task": "task-42", "base": repo.oid("main"), "branch": "run"});
+    repo.write(folder.join("task-42.json"), metadata.to_string());
+    repo.replay("record task-42 --prompt p -o ../shadow.json")
+        .ok();
+    assert_eq!(
+        repo.read("../shadow.json"),
+        repo.read("../fixtures/good.json")
+    );
+}
+
+#[test]
+fn the_budget_is_exact() {
+    let repo = recorded();
+    let journal = repo.journal("../fixtures/good.json");
+    let size: usize = journal[3]["commits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["patch"].as_str().unwrap().len() + c["message"].as_str().unwrap().len())
+        .sum();
+    repo.replay(&format!(
+        "record main..run --no-prompt -o ../equal.json --max-size {size}"
+    ))
+    .ok()
+    .says("2 commits");
+    repo.replay(&format!(
+        "record main..run --no-prompt -o ../over.json --max-size {}",
+        size - 1
+    ))
+    .ok()
+    .says("a reader of the plain fields rebuilds nothing: its patches and messages have");
+    repo.git("config journal.maxSize 1000").ok();
+    repo.replay("record main..run --no-prompt -o ../warned.json")
+        .ok()
+        .says("readers take 1000 unless journal.maxSize says more");
+}

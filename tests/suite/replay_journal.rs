@@ -1,0 +1,685 @@
+//! What a journal may look like, and what it may not.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::common::Repo;
+use crate::replay::Replay;
+
+/// A repository and its journal `../j.json` of two commits in readable patches.
+fn recorded() -> Repo {
+    let repo = Repo::with(&[("a", "a\n"), ("b", "b\n")]);
+    repo.link("a", "link");
+    repo.commit_all("link");
+    repo.git("checkout -q -b run").ok();
+    repo.write("a", "A\n");
+    repo.commit_all("first");
+    repo.write("b", b"B\0\n");
+    repo.commit_all("second");
+    repo.git("checkout -q main").ok();
+    repo.replay("record main..run -o ../j.json --prompt p --patches=text")
+        .ok();
+    repo
+}
+
+/// Every file below `folder` and its bytes.
+pub(crate) fn bytes_below(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        found.insert(folder.clone(), Vec::new());
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.symlink_metadata().unwrap().is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = match path.is_symlink() {
+                    true => std::fs::read_link(&path)
+                        .unwrap()
+                        .into_os_string()
+                        .into_encoded_bytes(),
+                    false => std::fs::read(&path).unwrap(),
+                };
+                found.insert(path, bytes);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_container_is_read() {
+    let repo = recorded();
+    let array = repo.read("../j.json");
+    repo.replay("convert ../j.json ../j.jsonl").ok();
+    let lines = repo.read("../j.jsonl");
+    assert_eq!(lines.lines().count(), 5);
+    let entries: Vec<Value> = serde_json::from_str(&array).unwrap();
+    let forms = [
+        ("as written", array.clone()),
+        ("one line", serde_json::to_string(&entries).unwrap()),
+        ("pretty", serde_json::to_string_pretty(&entries).unwrap()),
+        ("byte order mark", format!("\u{feff}{array}")),
+        ("CRLF", array.replace('\n', "\r\n")),
+        ("lines", lines.clone()),
+        (
+            "lines with CRLF and blanks",
+            format!("\u{feff}\r\n{}", lines.replace('\n', "\r\n\r\n")),
+        ),
+        ("no final newline", lines.trim_end().to_owned()),
+    ];
+    for (name, text) in forms {
+        repo.write("../form", &text);
+        let outcome = repo.replay("../form --check").ok();
+        outcome.says("2 commits with the recorded ids");
+        let _ = name;
+    }
+    // From standard input, too.
+    repo.sh_ours("git-replay - --check <../j.jsonl")
+        .ok()
+        .says("journal: 2 commits");
+}
+
+#[test]
+fn a_torn_last_line_is_said_and_left_out() {
+    let repo = recorded();
+    repo.replay("convert ../j.json ../j.jsonl").ok();
+    let lines = repo.read("../j.jsonl");
+    let end = lines.len() - 10;
+    repo.write("../torn.jsonl", &lines[..end]);
+    repo.replay("../torn.jsonl --check")
+        .ok()
+        .says("warning: '../torn.jsonl': line 5 is torn");
+    assert_eq!(
+        repo.replay("../torn.jsonl --json").ok().json()["torn_line"],
+        5
+    );
+    // In the middle it is not torn but broken.
+    repo.write("../broken.jsonl", lines.replacen("}\n", "\n", 1));
+    repo.replay("../broken.jsonl")
+        .fails(128)
+        .says("entry 1 (line 1)");
+}
+
+#[test]
+fn a_storage_folder_of_outpost_is_read() {
+    let repo = recorded();
+    let storage = repo.scene().join("storage");
+    store(&storage, "one", &repo.journal("../j.json"));
+    repo.replay("../storage --check")
+        .ok()
+        .says("storage: 2 commits with the recorded ids");
+    store(&storage, "two", &repo.journal("../j.json"));
+    repo.replay("../storage --check")
+        .fails(128)
+        .says("it holds 2 logs")
+        .says("hint: name one: ../storage#one")
+        .says("hint: name one: ../storage#two");
+    repo.replay("../storage#two")
+        .ok()
+        .says("branch 'replay/two-");
+    repo.replay("../storage#../two").fails(128);
+    repo.replay("../storage#three").fails(128);
+    // A log that was changed while it was read, a loop, a header of another size, a link.
+    let segment = storage.join("objects/logs/one/s1.object");
+    let good = std::fs::read(&segment).unwrap();
+    let broken = |from: &str, to: &str, why: &str| {
+        let text = String::from_utf8(good.clone()).unwrap();
+        assert!(text.contains(from), "{from} in {text}");
+        std::fs::write(&segment, text.replacen(from, to, 1)).unwrap();
+        repo.replay("../storage#one --check").fails(128).says(why);
+        std::fs::write(&segment, &good).unwrap();
+    };
+    broken(
+        "\"revision\":\"r1\"",
+        "\"revision\":\"r9\"",
+        "changed while",
+    );
+    broken("\"size\":", "\"size\":1", "names another size");
+    broken("logs/one/s1", "logs/one/s9", "names another key");
+    broken(
+        "\"key\":\"logs/one/s0\"",
+        "\"key\":\"logs/one/s3\"",
+        "twice in its own chain",
+    );
+    std::fs::rename(&segment, storage.join("moved")).unwrap();
+    symlink(storage.join("moved"), &segment).unwrap();
+    repo.replay("../storage#one --check")
+        .fails(128)
+        .says("cannot read");
+}
+
+/// Writes `events` as the log `name` of a storage folder.
+fn store(storage: &Path, name: &str, events: &[Value]) {
+    let folder = storage.join("objects/logs").join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let object = |key: &str, revision: &str, payload: Value| {
+        let payload = payload.to_string();
+        let header = json!({"key": format!("logs/{name}/{key}"), "revision": revision,
+            "size": payload.len(), "modifiedAt": "2026-01-01T00:00:00.000Z"});
+        let text = format!("{:<1024}{payload}", header.to_string());
+        std::fs::write(folder.join(format!("{key}.object")), text).unwrap();
+    };
+    let mut previous = Value::Null;
+    for (number, event) in events.iter().enumerate() {
+        let (key, revision) = (format!("s{number}"), format!("r{number}"));
+        object(
+            &key,
+            &revision,
+            json!({"previous": previous, "event": event}),
+        );
+        previous = json!({"key": format!("logs/{name}/{key}"), "revision": revision});
+    }
+    object("index", "r", json!({"closed": true, "head": previous}));
+}
+
+#[test]
+fn a_trimmed_patch_is_mended() {
+    let repo = recorded();
+    for form in ["text", "binary"] {
+        repo.replay(&format!(
+            "convert ../j.json ../form.json --yes --patches={form}"
+        ))
+        .ok();
+        let mut journal = repo.journal("../form.json");
+        for commit in journal[3]["commits"].as_array_mut().unwrap() {
+            let patch = commit["patch"].as_str().unwrap().trim_end().to_owned();
+            commit["patch"] = patch.into();
+        }
+        repo.write("../form.json", serde_json::to_vec(&journal).unwrap());
+        repo.replay("../form.json --check")
+            .ok()
+            .says("2 commits with the recorded ids");
+    }
+}
+
+/// Changes that make the journal malformed: a name, what is done to the entries,
+/// and what must be said.
+type Case = (&'static str, fn(&mut Vec<Value>), &'static str);
+
+const WORKSPACE: usize = 3;
+
+fn commit(journal: &mut [Value]) -> &mut Value {
+    &mut journal[WORKSPACE]["commits"][0]
+}
+
+/// Takes our raw commits away, so that only the plain fields are judged.
+fn plain(journal: &mut [Value]) -> &mut Value {
+    for commit in journal[WORKSPACE]["commits"].as_array_mut().unwrap() {
+        commit.as_object_mut().unwrap().remove("x");
+    }
+    commit(journal)
+}
+
+const MALFORMED: &[Case] = &[
+    (
+        "entry null",
+        |j| j[1] = json!(null),
+        "entry 2 (line 3) is null, not an object",
+    ),
+    (
+        "entry array",
+        |j| j[1] = json!([]),
+        "entry 2 (line 3) is an array, not an object",
+    ),
+    (
+        "entry number",
+        |j| j[4] = json!(7),
+        "entry 5 (line 6) is the number 7",
+    ),
+    (
+        "no kind",
+        |j| drop(j[1].as_object_mut().unwrap().remove("kind")),
+        "entry 2 (line 3): 'kind' is missing",
+    ),
+    (
+        "kind number",
+        |j| j[1]["kind"] = json!(1),
+        "entry 2 (line 3): 'kind' is the number 1, not a string",
+    ),
+    (
+        "source list",
+        |j| j[1]["source"] = json!(["agent"]),
+        "entry 2 (line 3): 'source' is an array",
+    ),
+    ("no prompt", |j| drop(j.remove(1)), "it has no agent turn"),
+    ("empty", |j| j.clear(), "it has no agent turn"),
+    (
+        "prompt without text",
+        |j| drop(j[1].as_object_mut().unwrap().remove("text")),
+        "entry 2 (line 3): 'text' is missing",
+    ),
+    (
+        "prompt text null",
+        |j| j[1]["text"] = json!(null),
+        "entry 2 (line 3): 'text' is null",
+    ),
+    (
+        "marks of no version",
+        |j| j[1]["x"] = json!({"prompt": {"cut": true}}),
+        "entry 2 (line 3), x: 'v' is missing",
+    ),
+    (
+        "mark is text",
+        |j| j[1]["x"] = json!({"v": 1, "prompt": {"cut": "yes"}}),
+        "'cut' is a string, not true or false",
+    ),
+    (
+        "tokens missing",
+        |j| drop(j[2].as_object_mut().unwrap().remove("tokens")),
+        "entry 3 (line 4): 'tokens' is missing",
+    ),
+    (
+        "tokens negative",
+        |j| j[2]["tokens"]["input"] = json!(-1),
+        "entry 3 (line 4), tokens: 'input' is the number -1",
+    ),
+    (
+        "tokens half",
+        |j| j[2]["tokens"]["output"] = json!(1.5),
+        "'output' is the number 1.5",
+    ),
+    (
+        "tokens huge",
+        |j| j[2]["tokens"]["cached"] = json!(9_007_199_254_740_992_u64),
+        "'cached' is the number 9007199254740992",
+    ),
+    (
+        "tokens text",
+        |j| j[2]["tokens"] = json!("many"),
+        "'tokens' is a string, not an object",
+    ),
+    (
+        "dispatch error text",
+        |j| j[4]["error"] = json!("bad"),
+        "entry 5 (line 6): 'error' is a string",
+    ),
+    (
+        "dispatch error empty",
+        |j| j[4]["error"] = json!({}),
+        "entry 5 (line 6), error: 'message' is missing",
+    ),
+    (
+        "failure without message",
+        |j| j.insert(2, json!({"kind": "failure", "source": "agent"})),
+        "entry 3 (line 4): 'message' is missing",
+    ),
+    (
+        "fallback alone",
+        |j| j.insert(2, json!({"kind": "fallback", "source": "agent"})),
+        "entry 3 (line 4): 'from' is missing",
+    ),
+    (
+        "fallback of a new kind",
+        |j| {
+            j.insert(
+                2,
+                json!({"kind": "fallback", "source": "agent", "message": "m", "failure": "boredom",
+        "from": {"index": 0, "name": "a"}, "to": {"index": 1, "name": "b"}}),
+            )
+        },
+        "'failure' is neither 'quota' nor 'unavailable'",
+    ),
+    (
+        "steer without mode",
+        |j| j.insert(2, json!({"kind": "steer", "source": "agent", "text": "t"})),
+        "entry 3 (line 4): 'mode' is missing",
+    ),
+    (
+        "no baseline",
+        |j| drop(j[3].as_object_mut().unwrap().remove("baseline")),
+        "entry 4 (line 5): 'baseline' is missing",
+    ),
+    (
+        "baseline text",
+        |j| j[3]["baseline"] = json!("main"),
+        "entry 4 (line 5): 'baseline' is a string",
+    ),
+    (
+        "baseline short",
+        |j| j[3]["baseline"]["commit"] = json!("abc"),
+        "entry 4 (line 5), baseline: 'commit' must be an object id",
+    ),
+    (
+        "no commits",
+        |j| drop(j[3].as_object_mut().unwrap().remove("commits")),
+        "entry 4 (line 5): 'commits' is missing",
+    ),
+    (
+        "commits object",
+        |j| j[3]["commits"] = json!({}),
+        "entry 4 (line 5): 'commits' is an object",
+    ),
+    (
+        "commit null",
+        |j| *commit(j) = json!(null),
+        "entry 4 (line 5), commit 1 is null",
+    ),
+    (
+        "unavailable true",
+        |j| j[3]["unavailable"] = json!(true),
+        "entry 4 (line 5): 'unavailable' is true, not a string",
+    ),
+    (
+        "oid upper case",
+        |j| commit(j)["oid"] = json!("A".repeat(40)),
+        "commit 1: 'oid' must be an object id",
+    ),
+    (
+        "oid of 41",
+        |j| commit(j)["oid"] = json!("a".repeat(41)),
+        "commit 1: 'oid' must be an object id",
+    ),
+    (
+        "oid of 64 among 40",
+        |j| plain(j)["oid"] = json!("a".repeat(64)),
+        "ids of 40 and of 64 hex digits are mixed",
+    ),
+    (
+        "no tree",
+        |j| drop(commit(j).as_object_mut().unwrap().remove("tree")),
+        "commit 1: 'tree' is missing",
+    ),
+    (
+        "author text",
+        |j| commit(j)["author"] = json!("A <a@b>"),
+        "commit 1: 'author' is a string",
+    ),
+    (
+        "no email",
+        |j| drop(commit(j)["author"].as_object_mut().unwrap().remove("email")),
+        "commit 1, author: 'email' is missing",
+    ),
+    (
+        "NUL in a name",
+        |j| plain(j)["author"]["name"] = json!("a\0b"),
+        "commit 1: author: 'name' holds a NUL",
+    ),
+    (
+        "newline in a name",
+        |j| plain(j)["author"]["name"] = json!("a\nparent x"),
+        "'name' holds a NUL, a newline",
+    ),
+    (
+        "bracket in an address",
+        |j| plain(j)["committer"]["email"] = json!("a>b"),
+        "committer: 'email' holds",
+    ),
+    (
+        "date in words",
+        |j| plain(j)["author"]["date"] = json!("today"),
+        "'date' is not '<seconds> <+hhmm>' but 'today'",
+    ),
+    (
+        "zone of six",
+        |j| plain(j)["author"]["date"] = json!("1 +051800"),
+        "'date' is not",
+    ),
+    (
+        "no message",
+        |j| drop(commit(j).as_object_mut().unwrap().remove("message")),
+        "commit 1: 'message' is missing",
+    ),
+    (
+        "patch list",
+        |j| commit(j)["patch"] = json!([]),
+        "commit 1: 'patch' is an array",
+    ),
+    (
+        "another author than in x",
+        |j| commit(j)["author"]["name"] = json!("Mallory"),
+        "commit 1: 'x' and 'author' do not say the same",
+    ),
+    (
+        "another committer",
+        |j| commit(j)["committer"]["date"] = json!("1 +0000"),
+        "'x' and 'committer' do not",
+    ),
+    (
+        "another message",
+        |j| commit(j)["message"] = json!("harmless\n"),
+        "'x' and 'message' do not",
+    ),
+    (
+        "another tree",
+        |j| commit(j)["tree"] = json!("1".repeat(40)),
+        "'x' and 'tree' do not",
+    ),
+    (
+        "another id",
+        |j| commit(j)["oid"] = json!("1".repeat(40)),
+        "'x' and 'oid' do not",
+    ),
+    (
+        "other parents",
+        |j| commit(j)["x"]["parents"] = json!([]),
+        "'x' and 'parents' do not",
+    ),
+    (
+        "raw headers with another author",
+        |j| {
+            let headers = commit(j)["x"]["headers"]
+                .as_str()
+                .unwrap()
+                .replace("A U Thor", "Mallory");
+            commit(j)["x"]["headers"] = json!(headers);
+        },
+        "'x' and 'author' do not",
+    ),
+    (
+        "x without version",
+        |j| commit(j)["x"] = json!({}),
+        "commit 1, x: 'v' is missing",
+    ),
+    (
+        "x without headers",
+        |j| drop(commit(j)["x"].as_object_mut().unwrap().remove("headers")),
+        "commit 1, x: 'headers' is missing",
+    ),
+    (
+        "x in bad base64",
+        |j| commit(j)["x"]["messageBase64"] = json!("%"),
+        "'messageBase64' is no base64",
+    ),
+    (
+        "order changed",
+        |j| j[WORKSPACE]["commits"].as_array_mut().unwrap().reverse(),
+        "commit 1: its parent is not the commit before it",
+    ),
+    (
+        "patch out of the tree",
+        |j| rename(j, "../x"),
+        "commit 1: its patch names '../x', a path that leaves its folder",
+    ),
+    (
+        "patch into .git",
+        |j| rename(j, ".git/hooks/x"),
+        "commit 1: its patch names '.git/hooks/x', a path inside a git folder",
+    ),
+    (
+        "patch into .GIT",
+        |j| rename(j, "a/.GIT/x"),
+        "a path inside a git folder",
+    ),
+    (
+        "patch through a link",
+        |j| rename(j, "link/x"),
+        "its patch writes through the link 'link'",
+    ),
+];
+
+/// Lets the first commit create `path`.
+fn rename(journal: &mut [Value], path: &str) {
+    let zero = "0".repeat(40);
+    let id = "e965047ad7c57865823c7d992b1d046ea66edf78"; // `git hash-object` of "Hello\n"
+    plain(journal)["patch"] = json!(format!(
+        "diff --git a/{path} b/{path}\nnew file mode 100644\nindex {zero}..{id}\n\
+         --- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+Hello\n"
+    ));
+}
+
+/// Texts that are no journal, whatever is in them.
+fn broken_texts(good: &str) -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    vec![
+        ("nothing", b"".to_vec(), "it is empty"),
+        ("blanks", b" \n\n".to_vec(), "it is empty"),
+        ("text", b"hello".to_vec(), "it is no journal"),
+        (
+            "torn array",
+            good.as_bytes()[..good.len() - 20].to_vec(),
+            "after entry 4",
+        ),
+        (
+            "after the end",
+            format!("{good}x").into_bytes(),
+            "after entry 5: trailing characters at line 8",
+        ),
+        (
+            "latin-1",
+            good.replace("\"p\"", "\"\u{fc}\"")
+                .chars()
+                .map(|c| c as u8)
+                .collect(),
+            "line 3 is not UTF-8",
+        ),
+        (
+            "NUL",
+            good.replace("\"p\"", "\"\0\"").into_bytes(),
+            "control character",
+        ),
+        (
+            "huge number",
+            good.replace("\"status\":0", "\"status\":1e999")
+                .into_bytes(),
+            "entry 3 (line 4): number out of range",
+        ),
+        (
+            "key twice",
+            good.replace("\"text\":\"p\"", "\"text\":\"p\",\"text\":\"q\"")
+                .into_bytes(),
+            "entry 2 (line 3): the key 'text' stands twice",
+        ),
+        (
+            "key twice below",
+            good.replace("\"input\":0", "\"input\":0,\"input\":1")
+                .into_bytes(),
+            "the key 'input' stands twice",
+        ),
+        (
+            "deep",
+            good.replace(
+                "\"p\"",
+                &format!("{}{}", "[".repeat(5000), "]".repeat(5000)),
+            )
+            .into_bytes(),
+            "entry 2 (line 3): recursion limit exceeded",
+        ),
+        (
+            "half a surrogate",
+            good.replace("\"p\"", "\"\\ud800\"").into_bytes(),
+            "line 3",
+        ),
+        (
+            "broken line",
+            b"{\"kind\":\"dispatch-start\"}\n{\"kind\":\n{}\n".to_vec(),
+            "entry 2 (line 2)",
+        ),
+        (
+            "a line of something else",
+            b"{\"kind\":\"dispatch-start\"}\n[]\n".to_vec(),
+            "entry 2 (line 2) is an array",
+        ),
+    ]
+}
+
+#[test]
+fn what_is_malformed_is_refused_with_entry_and_line_and_nothing_is_written() {
+    let repo = recorded();
+    let good = repo.read("../j.json");
+    let entries = repo.journal("../j.json");
+    let mut cases: Vec<(&str, Vec<u8>, &str)> = broken_texts(&good);
+    for (name, change, said) in MALFORMED {
+        let mut journal = entries.clone();
+        change(&mut journal);
+        let lines: Vec<String> = journal.iter().map(Value::to_string).collect();
+        cases.push((
+            name,
+            format!("[\n{}\n]\n", lines.join(",\n")).into_bytes(),
+            said,
+        ));
+    }
+    assert!(cases.len() >= 40, "{}", cases.len());
+    let before = bytes_below(repo.root());
+    for (name, text, said) in cases {
+        repo.write("../bad.json", &text);
+        for check in ["", " --check"] {
+            let outcome = repo.replay(&format!("../bad.json{check}"));
+            assert_eq!(outcome.code(), Some(128), "{name}: {outcome:?}");
+            let err = outcome.err();
+            assert!(err.contains(said), "{name}: expected '{said}' in {err}");
+            assert!(err.starts_with("fatal: "), "{name}: {err}");
+            assert!(!err.contains("panicked"), "{name}: {err}");
+        }
+    }
+    assert_eq!(bytes_below(repo.root()), before);
+}
+
+#[test]
+fn bounds_are_errors_and_never_cuts() {
+    let repo = recorded();
+    let big = repo.scene().join("big.json");
+    let bytes = |n: u64| std::fs::File::create(&big).unwrap().set_len(n).unwrap();
+    bytes((64 << 20) + 1);
+    repo.replay("../big.json")
+        .fails(128)
+        .says("67108865 bytes, more than the 67108864 of journal.maxSize");
+    let size = repo.bytes("../j.json").len();
+    repo.git(&format!("config journal.maxSize {size}")).ok();
+    repo.replay("../j.json --check").ok();
+    repo.git(&format!("config journal.maxSize {}", size - 1))
+        .ok();
+    repo.replay("../j.json --check")
+        .fails(128)
+        .says("of journal.maxSize");
+    repo.sh_ours("git-replay - --check <../j.json")
+        .fails(128)
+        .says("of journal.maxSize");
+    repo.git("config --unset journal.maxSize").ok();
+    let many = format!("{}{{\"kind\":\"x\"}}", "{\"kind\":\"x\"}\n".repeat(100_000));
+    repo.write("../many.jsonl", many);
+    repo.replay("../many.jsonl")
+        .fails(128)
+        .says("it has more than 100000 entries");
+}
+
+#[test]
+fn what_is_new_in_a_journal_is_skipped() {
+    let repo = recorded();
+    let mut journal = repo.journal("../j.json");
+    journal.insert(
+        2,
+        json!({"kind": "brand-new", "source": "agent", "what": {"ever": [1]}}),
+    );
+    journal.push(json!({"kind": "later", "source": "moon"}));
+    journal[4]["commits"][0]["x"]["more"] = json!(1);
+    journal[4]["commits"][1]["x"] = json!({"v": 2, "other": true});
+    journal[4]["new"] = json!(1);
+    repo.write("../new.json", serde_json::to_vec(&journal).unwrap());
+    repo.replay("../new.json --check")
+        .ok()
+        .says("2 commits with the recorded ids");
+}
+
+#[test]
+fn a_journal_of_another_object_format_is_refused() {
+    let repo = recorded();
+    let other = Repo::init("--object-format=sha256");
+    let path = repo.path("../j.json").display().to_string();
+    other
+        .replay(&path)
+        .fails(128)
+        .says("ids of another kind than this sha256 repository");
+}
