@@ -3,7 +3,9 @@
 
 pub mod evidence;
 pub mod find;
+pub mod head_restore;
 pub mod identity;
+pub mod index_restore;
 pub mod index_state;
 pub mod position;
 pub mod publish;

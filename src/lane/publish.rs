@@ -50,6 +50,15 @@ fn core_fsync_covers_objects(value: Option<&str>) -> bool {
     covers
 }
 
+/// What of HEAD and the index a checkpoint keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// What HEAD's tree and the checkpoint before do not keep already.
+    WhatIsNew,
+    /// Both in any case: HEAD is about to move.
+    All,
+}
+
 /// The lane as it stands under its lock, and what the next checkpoint needs of it.
 pub struct Turn {
     /// The lane.
@@ -80,7 +89,13 @@ impl Turn {
     ///
     /// # Errors
     /// When something cannot be written; then there is no checkpoint.
-    pub fn publish(&self, repo: &Repo, snapshot: Snapshot, record: Record) -> Result<Checkpoint> {
+    pub fn publish(
+        &self,
+        repo: &Repo,
+        snapshot: Snapshot,
+        record: Record,
+        keeping: Keeping,
+    ) -> Result<Checkpoint> {
         let writing = writing(repo)?;
         let mut number = self.lane.highest(repo)? + 1;
         while repo
@@ -103,7 +118,11 @@ impl Turn {
             config: conversion_config(repo),
             ..record
         };
-        let before = self.newest.as_ref().map(|newest| &newest.record.head);
+        let newest = self
+            .newest
+            .as_ref()
+            .filter(|_| keeping == Keeping::WhatIsNew);
+        let before = newest.map(|newest| &newest.record.head);
         record.index = index_state::put(repo, &snapshot, &record, before)?;
         let bytes = commit_bytes(snapshot.tree, None, &record.message());
         let commit = snapshot.sink.put(repo.gix(), ObjectKind::Commit, bytes)?;

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::git::Repo;
 use crate::git::quote::quoted;
 use crate::lane::find::Checkpoint;
-use crate::lane::publish::{Turn, writing};
+use crate::lane::publish::{Keeping, Turn, writing};
 use crate::lane::record::{Kind, Record};
 use crate::snapshot::take::{self, take};
 use crate::state::lock;
@@ -84,7 +84,8 @@ pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<
         command: request.command,
         ..Record::default()
     };
-    turn.publish(repo, snapshot, record).map(Some)
+    turn.publish(repo, snapshot, record, Keeping::WhatIsNew)
+        .map(Some)
 }
 
 /// The lock that an undo holds while it changes the working tree.
