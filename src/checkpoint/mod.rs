@@ -1,12 +1,15 @@
 //! The program `git-checkpoint`: one file per subcommand.
 
 mod diff;
+mod fence;
 mod head_check;
 mod list;
 mod others;
 mod outcome;
 mod redo;
 mod restore;
+mod rollback;
+mod run;
 mod save;
 mod show;
 mod show_json;
@@ -47,6 +50,8 @@ enum Command {
     Save(save::Arguments),
     /// List the checkpoints of this worktree
     List(list::Arguments),
+    /// Run a command between two checkpoints
+    Run(run::Arguments),
     /// Show one checkpoint
     Show(show::Arguments),
     /// Show where this worktree stands among its checkpoints
@@ -80,6 +85,7 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
         None => save::run(&repo, arguments.save, ui),
         Some(Command::Save(arguments)) => save::run(&repo, arguments, ui),
         Some(Command::List(arguments)) => list::run(&repo, arguments, ui),
+        Some(Command::Run(arguments)) => run::run(&repo, arguments, ui),
         Some(Command::Show(arguments)) => show::run(&repo, arguments, ui),
         Some(Command::Status(arguments)) => status::run(&repo, arguments, ui),
         Some(Command::Diff(arguments)) => diff::run(&repo, arguments, ui),

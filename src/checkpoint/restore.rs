@@ -51,6 +51,25 @@ pub(super) struct Wish<'w> {
     pub(super) head: bool,
 }
 
+impl<'w> Wish<'w> {
+    /// Back to `target` in `scope`, and nothing else.
+    pub(super) fn to(target: Checkpoint, scope: Scope<'w>) -> Self {
+        Wish {
+            targets: vec![target],
+            scope,
+            others: Others::Ask,
+            yes: false,
+            dry_run: false,
+            journal: None,
+            redo: false,
+            from: None,
+            session: None,
+            index: false,
+            head: false,
+        }
+    }
+}
+
 /// How it went.
 pub(super) enum Outcome {
     /// Nothing differs from any of the targets.

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::checkpoint::show_json::checkpoint_json;
 use crate::cli::Exit;
 use crate::error::Result;
+use crate::events::mask::Masked;
 use crate::git::Repo;
 use crate::git::quote::quoted;
 use crate::lane::record::Kind;
@@ -78,7 +79,9 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     }
     let request = Request {
         kind,
-        label: arguments.message,
+        label: arguments
+            .message
+            .map(|label| Masked::from_string(label).as_str().to_owned()),
         tool: arguments.tool,
         paths,
         call: arguments.call,

@@ -269,6 +269,11 @@ impl Child {
         Ok(())
     }
 
+    /// Starts it with our own streams.
+    pub(super) fn spawn(&mut self) -> std::io::Result<std::process::Child> {
+        self.command.spawn()
+    }
+
     /// Runs it with our own streams, for a person to see.
     ///
     /// # Errors

@@ -19,6 +19,8 @@ pub enum Scope<'r> {
     Matching(Box<gix::Pathspec<'r>>),
     /// Those that were chosen before.
     Only(BTreeSet<BString>),
+    /// Those for which this holds.
+    Where(Box<dyn FnMut(&BStr) -> bool + 'r>),
 }
 
 /// Whether `spec` is the worktree's root. gix takes what is left of such a path,
@@ -75,6 +77,7 @@ impl<'r> Scope<'r> {
         match self {
             Scope::All => true,
             Scope::Matching(search) => search.is_included(path, Some(false)),
+            Scope::Where(holds) => holds(path),
             Scope::Only(paths) => paths.contains(path.as_bytes().as_bstr()),
         }
     }
