@@ -190,19 +190,25 @@ pub(super) fn restore(repo: &Repo, mut wish: Wish<'_>, ui: &mut Ui) -> Result<Ou
 fn prepare(repo: &Repo, wish: &mut Wish<'_>) -> Result<Option<Planned>> {
     let lock = lock::alone(&apply_lock(repo)?, repo.sharing(), PATIENCE)?;
     let root = Root::open(repo.require_worktree()?)?;
-    let mut snapshot = look(repo, Vec::new(), wish.dry_run)?;
+    let mut snapshot = look(repo, Vec::new(), Vec::new(), wish.dry_run)?;
     for target in wish.targets.clone() {
+        // What was declared then is looked at now, too.
+        let declared = &target.record.include;
+        if declared.iter().any(|spec| !snapshot.include.contains(spec)) {
+            snapshot = look(repo, Vec::new(), declared.clone(), wish.dry_run)?;
+        }
         let goal = Target {
             tree: Some(target.tree),
             skipped: find::all_skipped(repo, &target)?,
             raw: find::all_raw(repo, &target)?,
             index: find::index_tree(repo, &target)?,
+            include: declared.clone(),
         };
         let mut trees = Trees::new(repo, snapshot.sink.tree_contents());
         let mut in_scope = |path: &BStr| wish.scope.includes(path);
         let hidden = plan::hidden(&trees, &root, &goal, snapshot.tree, &mut in_scope)?;
         if !hidden.is_empty() {
-            snapshot = look(repo, hidden, wish.dry_run)?;
+            snapshot = look(repo, hidden, declared.clone(), wish.dry_run)?;
             trees = Trees::new(repo, snapshot.sink.tree_contents());
         }
         let plan = plan::plan(repo, &trees, &root, &goal, &snapshot, &mut in_scope)?;
@@ -225,7 +231,7 @@ fn prepare(repo: &Repo, wish: &mut Wish<'_>) -> Result<Option<Planned>> {
     Ok(None)
 }
 
-fn look(repo: &Repo, also: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
+fn look(repo: &Repo, also: Vec<BString>, include: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
     take(
         repo,
         &take::Request {
@@ -235,6 +241,7 @@ fn look(repo: &Repo, also: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
                 writing(repo)?
             },
             also,
+            include,
             readable: true,
             apart: None,
         },
@@ -312,6 +319,7 @@ fn carry_out(
         true => Keeping::All,
         false => Keeping::WhatIsNew,
     };
+    let declared = snapshot.included.clone();
     let safety = Turn::wait(repo, PATIENCE)?.publish(repo, snapshot, record, keeping)?;
     let first_safety = wish
         .journal
@@ -342,6 +350,7 @@ fn carry_out(
         repo,
         root: &root,
         stage: &stage,
+        declared: &declared,
     };
     let applied = applier.apply(&plan.steps, &staged, &seen)?;
     if wish.index {

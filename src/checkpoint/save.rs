@@ -1,6 +1,7 @@
 //! `git checkpoint save`.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 
 use clap::{Args, ValueEnum};
 
@@ -42,6 +43,9 @@ pub(super) struct Arguments {
     /// The agent's id of the session
     #[arg(long, value_name = "id")]
     session: Option<String>,
+    /// Capture these too although they are ignored (may be given more than once)
+    #[arg(long, value_name = "pathspec")]
+    include: Vec<OsString>,
     /// Do not list what could not be captured
     #[arg(short, long)]
     quiet: bool,
@@ -88,6 +92,11 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         session: arguments.session,
         after: arguments.after,
         command: None,
+        include: repo
+            .pathspecs(&arguments.include)
+            .into_iter()
+            .map(|spec| OsStringExt::into_vec(spec).into())
+            .collect(),
         only_if_changed: arguments.if_changed,
     };
     let Some(checkpoint) = save::save(repo, request, PATIENCE)? else {

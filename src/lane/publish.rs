@@ -113,6 +113,7 @@ impl Turn {
             operation: repo.operation().map(ToOwned::to_owned),
             skipped: snapshot.skipped.clone(),
             raw: snapshot.raw.clone(),
+            include: snapshot.include.clone(),
             moved: snapshot.moved,
             wrote: wrote::pending(repo)?,
             config: conversion_config(repo),

@@ -91,6 +91,8 @@ pub struct Record {
     pub target: Option<String>,
     /// What tools left since the checkpoint before: the blob, or nothing for "absent".
     pub wrote: Vec<(BString, Option<ObjectId>)>,
+    /// Pathspecs by which ignored files were captured.
+    pub include: Vec<BString>,
     /// What could not be captured.
     pub skipped: Vec<Skipped>,
     /// Paths stored as they are although a conversion applies.
@@ -126,6 +128,9 @@ impl Record {
         for (path, id) in &self.wrote {
             let id = id.map_or_else(|| "absent".to_owned(), |id| id.to_string());
             out.add("Wrote", format_args!("{id} {}", quoted(path.as_bstr())));
+        }
+        for spec in &self.include {
+            out.add_path("Include", spec.as_bstr());
         }
         for entry in &self.config {
             out.add("Config", entry);
@@ -171,6 +176,7 @@ impl Record {
             command: read.text("Command"),
             target: read.text("Target"),
             wrote: read.all("Wrote").filter_map(parse_wrote).collect(),
+            include: read.paths("Include"),
             skipped: read.all("Skipped").filter_map(parse_skipped).collect(),
             raw: read.paths("Raw"),
             config: read
@@ -261,6 +267,7 @@ mod tests {
             command: Some("cargo test".to_owned()),
             target: Some("main/002".to_owned()),
             wrote: vec![("x y".into(), Some(id)), ("gone".into(), None)],
+            include: vec!["var/*.db".into()],
             skipped: vec![Skipped {
                 path: "big \"file\"".into(),
                 reason: "too large".to_owned(),

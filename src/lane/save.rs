@@ -32,6 +32,8 @@ pub struct Request {
     pub after: Option<u32>,
     /// The command, masked.
     pub command: Option<String>,
+    /// Pathspecs of ignored files to capture too.
+    pub include: Vec<BString>,
     /// Makes no checkpoint when tree, paths and call are those of the newest one.
     pub only_if_changed: bool,
 }
@@ -49,6 +51,7 @@ pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<
             repo,
             &take::Request {
                 writing: writing(repo)?,
+                include: request.include.clone(),
                 ..take::Request::default()
             },
         )?
