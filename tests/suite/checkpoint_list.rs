@@ -118,7 +118,7 @@ fn packed_refs_are_seen_too() {
 
 #[test]
 fn looking_changes_nothing() {
-    let repo = edited();
+    let repo = edited().as_configured_here();
     repo.sh("touch -d 2001-02-03 a").ok();
     let before = (repo.fingerprint(), repo.disk(), repo.checkpoints());
     for look in [
@@ -154,7 +154,7 @@ fn show_names_what_is_in_it() {
 
 #[test]
 fn show_stat_and_patch_are_against_the_one_before() {
-    let repo = edited();
+    let repo = edited().as_configured_here();
     let stat = repo.git("checkpoint show 3 --stat").ok().out();
     assert!(
         stat.contains("dir/b") && stat.contains("1 file changed"),
@@ -165,7 +165,7 @@ fn show_stat_and_patch_are_against_the_one_before() {
     assert!(patch.contains("\n-0\n+1"), "{patch}");
     // The first one: against the commit it was taken on, or nothing.
     repo.git("checkpoint show 1 -p").ok().prints("");
-    let unborn = Repo::new();
+    let unborn = Repo::new().as_configured_here();
     unborn.write("x", "1\n");
     unborn.save("");
     let stat = unborn.git("checkpoint show 1 --stat").ok().out();
@@ -174,7 +174,7 @@ fn show_stat_and_patch_are_against_the_one_before() {
 
 #[test]
 fn diff_between_two_and_to_the_disk() {
-    let repo = edited();
+    let repo = edited().as_configured_here();
     let diff = repo.git("checkpoint diff 1 2").ok().out();
     assert!(diff.contains("+++ b/a") && diff.contains("+1"), "{diff}");
     assert!(!diff.contains("dir/b"), "{diff}");
