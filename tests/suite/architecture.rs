@@ -92,6 +92,12 @@ fn files_are_short_and_mod_files_only_declare() {
             wrong.push(format!("{path}: the name says nothing"));
         }
     }
+    for (path, text) in sources("tests").into_iter().chain(sources("benches")) {
+        let lines = text.lines().count();
+        if path.ends_with(".rs") && lines > LONGEST_FILE {
+            wrong.push(format!("{path}: {lines} lines"));
+        }
+    }
     let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
     for (number, line) in code(&lib) {
         if !line.starts_with("pub mod ") && !line.is_empty() {
