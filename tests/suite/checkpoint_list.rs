@@ -57,6 +57,28 @@ fn lists_number_commit_time_and_label() {
 }
 
 #[test]
+fn a_checkpoint_of_another_day_has_its_date() {
+    let repo = edited();
+    let name = "refs/harness/checkpoints/main/001";
+    let commit = repo.run(["cat-file", "commit", name]).ok().out();
+    let author = commit
+        .lines()
+        .find(|line| line.starts_with("author "))
+        .unwrap();
+    let stamp = author.rsplit(' ').nth(1).unwrap();
+    let commit = commit.replace(author, &author.replace(stamp, "1000000000")) + "\n";
+    let commit = repo
+        .feed("hash-object -t commit -w --stdin", commit)
+        .ok()
+        .out();
+    repo.run(["update-ref", name, &commit]).ok();
+    let lines = repo.git("checkpoint list").ok().lines();
+    assert!(lines[0].contains("2001-09-09 01:46:40"), "{lines:?}");
+    let listed = repo.git("checkpoint list --json").ok().json();
+    assert_eq!(listed[0]["time"], "2001-09-09T01:46:40Z");
+}
+
+#[test]
 fn the_newest_few() {
     let repo = edited();
     assert_eq!(numbers(&repo, ""), [1, 2, 3]);
