@@ -117,6 +117,13 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             if !is_own(&target, &lane, named, common, ui)? {
                 return Ok(Exit::No);
             }
+            if let Some(unfinished) = &journal
+                && !unfinished.redo
+                && unfinished.target == target.lane_and_number()
+                && scope.is_all()
+            {
+                journal_to_finish = journal.clone();
+            }
             vec![target]
         }
     };

@@ -10,6 +10,7 @@ pub mod locate;
 pub mod object;
 pub mod path;
 pub mod pathspec;
+pub mod push;
 pub mod quote;
 pub mod refs;
 pub mod wrapped;

@@ -125,7 +125,8 @@ impl Turn {
             .filter(|_| keeping == Keeping::WhatIsNew);
         let before = newest.map(|newest| &newest.record.head);
         record.index = index_state::put(repo, &snapshot, &record, before)?;
-        let bytes = commit_bytes(snapshot.tree, None, &record.message());
+        let time = now();
+        let bytes = commit_bytes(snapshot.tree, None, time, &record.message());
         let commit = snapshot.sink.put(repo.gix(), ObjectKind::Commit, bytes)?;
         let written = snapshot.sink.finish()?;
         crash::point();
@@ -153,7 +154,7 @@ impl Turn {
             name,
             commit,
             tree: snapshot.tree,
-            time: now(),
+            time,
             record,
         })
     }
@@ -207,21 +208,26 @@ fn conversion_config(repo: &Repo) -> Vec<String> {
         .collect()
 }
 
-/// A commit by a fixed identity. The author date is now; the committer date is
+/// A commit by a fixed identity. The author date is `time`; the committer date is
 /// one second after the epoch, so that `git fetch` offers these commits last and
 /// `git log --all` shows them last.
-pub(super) fn commit_bytes(tree: ObjectId, parent: Option<ObjectId>, message: &str) -> Vec<u8> {
+pub(super) fn commit_bytes(
+    tree: ObjectId,
+    parent: Option<ObjectId>,
+    time: i64,
+    message: &str,
+) -> Vec<u8> {
     let parent = parent.map_or_else(String::new, |id| format!("parent {id}\n"));
     format!(
-        "tree {tree}\n{parent}author {IDENTITY} {} +0000\ncommitter {IDENTITY} 1 +0000\n\n{message}",
-        now()
+        "tree {tree}\n{parent}author {IDENTITY} {time} +0000\ncommitter {IDENTITY} 1 +0000\n\n{message}"
     )
     .into_bytes()
 }
 
 const IDENTITY: &str = "git-harness <git-harness@localhost>";
 
-fn now() -> i64 {
+/// Seconds since the epoch.
+pub(super) fn now() -> i64 {
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .ok()

@@ -14,6 +14,7 @@ mod checkpoint_list;
 mod checkpoint_matrix;
 mod checkpoint_others;
 mod checkpoint_random;
+mod checkpoint_repositories;
 mod checkpoint_restore;
 mod checkpoint_save;
 mod checkpoint_undo;
