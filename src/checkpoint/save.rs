@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
+use crate::checkpoint::exposure;
 use crate::checkpoint::show_json::checkpoint_json;
 use crate::cli::Exit;
 use crate::error::Result;
@@ -95,6 +96,11 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     };
     if checkpoint.record.moved {
         ui.warn("HEAD or the index moved while this was taken: it may mix two states");
+    }
+    if checkpoint.record.number == 1 {
+        for exposure in repo.exposures() {
+            exposure::tell(&exposure, ui);
+        }
     }
     let skipped: Vec<String> = checkpoint
         .record

@@ -11,6 +11,7 @@ pub mod path;
 pub mod pathspec;
 pub mod quote;
 pub mod refs;
+pub mod remote;
 
 pub use gix::ObjectId;
 pub use gix::bstr::{BStr, BString, ByteSlice, ByteVec};

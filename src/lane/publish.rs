@@ -82,14 +82,7 @@ impl Turn {
     /// When something cannot be written; then there is no checkpoint.
     pub fn publish(&self, repo: &Repo, snapshot: Snapshot, record: Record) -> Result<Checkpoint> {
         let writing = writing(repo)?;
-        let mut number = self.lane.highest(repo)? + 1;
-        while repo
-            .find_ref(self.lane.checkpoint_ref(number).as_str().into())?
-            .is_some()
-        {
-            // The counter came back from an older backup.
-            number += 1;
-        }
+        let number = self.next_number(repo)?;
         let mut record = Record {
             number,
             lane: self.lane.name.clone(),
@@ -136,6 +129,19 @@ impl Turn {
             time: now(),
             record,
         })
+    }
+
+    /// The next free number.
+    pub(super) fn next_number(&self, repo: &Repo) -> Result<u32> {
+        let mut number = self.lane.highest(repo)? + 1;
+        while repo
+            .find_ref(self.lane.checkpoint_ref(number).as_str().into())?
+            .is_some()
+        {
+            // The counter came back from an older backup.
+            number += 1;
+        }
+        Ok(number)
     }
 
     /// A `git gc --prune=now` beside us may have taken what nothing named yet.
