@@ -1,12 +1,19 @@
 //! The program `git-checkpoint`: one file per subcommand.
 
 mod diff;
+mod drop;
+mod export;
+mod exposure;
 mod fence;
+mod fsck;
 mod head_check;
+mod import;
 mod list;
 mod others;
 mod outcome;
+mod prune;
 mod redo;
+mod removal;
 mod restore;
 mod rollback;
 mod run;
@@ -64,6 +71,16 @@ enum Command {
     Undo(undo::Arguments),
     /// Take the last undo back
     Redo(redo::Arguments),
+    /// Prove that checkpoints are complete, and tell how they differ from the disk
+    Fsck(fsck::Arguments),
+    /// Delete checkpoints
+    Drop(drop::Arguments),
+    /// Delete old checkpoints
+    Prune(prune::Arguments),
+    /// Write a checkpoint into one file, a git bundle
+    Export(export::Arguments),
+    /// Take the checkpoints of such a file into this lane
+    Import(import::Arguments),
 }
 
 /// Runs the program.
@@ -92,5 +109,10 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Wrote(arguments)) => wrote::run(&repo, arguments, ui),
         Some(Command::Undo(arguments)) => undo::run(&repo, arguments, ui),
         Some(Command::Redo(arguments)) => redo::run(&repo, arguments, ui),
+        Some(Command::Fsck(arguments)) => fsck::run(&repo, arguments, ui),
+        Some(Command::Drop(arguments)) => drop::run(&repo, arguments, ui),
+        Some(Command::Prune(arguments)) => prune::run(&repo, arguments, ui),
+        Some(Command::Export(arguments)) => export::run(&repo, arguments, ui),
+        Some(Command::Import(arguments)) => import::run(&repo, arguments, ui),
     }
 }

@@ -257,7 +257,12 @@ fn foreign(
     now: &Snapshot,
     plan: &Plan,
 ) -> Result<(Vec<Foreign>, BTreeSet<BString>)> {
-    let lane = find::from_number(repo, &target.record.lane, target.record.number)?;
+    let mut lane = find::from_number(repo, &target.record.lane, target.record.number)?;
+    // What was imported is no step of this worktree, and says nothing about it.
+    lane.retain(|c| match target.record.imported {
+        Some(_) => c.record.number == target.record.number,
+        None => c.record.imported.is_none(),
+    });
     let pending = wrote::pending(repo)?;
     let evidence = Evidence::gather(repo, trees, &lane, &pending, now.tree)?;
     let by_hand = !evidence.any && !find::any_evidence(repo, &target.record.lane)?;

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use clap::{Args, ValueEnum};
 
+use crate::checkpoint::exposure;
 use crate::checkpoint::show_json::checkpoint_json;
 use crate::cli::Exit;
 use crate::error::Result;
@@ -105,11 +106,13 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         }
         return Ok(Exit::Done);
     };
-    if checkpoint.record.number == 1 {
-        warn_of_mirrors(repo, ui);
-    }
     if checkpoint.record.moved {
         ui.warn("HEAD or the index moved while this was taken: it may mix two states");
+    }
+    if checkpoint.record.number == 1 {
+        for exposure in repo.exposures() {
+            exposure::tell(&exposure, ui);
+        }
     }
     let skipped: Vec<String> = checkpoint
         .record
@@ -126,20 +129,4 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         writeln!(ui.out, "{}", checkpoint.number())?;
     }
     Ok(Exit::Done)
-}
-
-/// Said once, at the first save: a push of the user's that would publish checkpoints.
-fn warn_of_mirrors(repo: &Repo, ui: &mut Ui) {
-    for remote in repo.remotes_that_take("refs/harness/") {
-        let remote = quoted(remote.as_bstr());
-        ui.warn(format_args!(
-            "a push to '{remote}' takes the checkpoints along (refs/harness/)"
-        ));
-        ui.say(format_args!(
-            "hint: to prevent it:\n\
-             hint:   git config remote.{remote}.mirror false\n\
-             hint:   git config remote.{remote}.push '+refs/*:refs/*'\n\
-             hint:   git config --add remote.{remote}.push '^refs/harness/*'"
-        ));
-    }
 }

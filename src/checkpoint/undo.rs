@@ -208,6 +208,7 @@ fn candidates(repo: &Repo, lane: &Lane, position: &Position) -> Result<Vec<Check
     all.retain(|c| {
         !matches!(c.record.kind, Kind::AfterCommand | Kind::BeforeUndo)
             && c.record.worktree == lane.worktree
+            && c.record.imported.is_none()
             && position.at.is_none_or(|at| c.record.number < at)
     });
     all.reverse();

@@ -10,9 +10,9 @@ pub mod locate;
 pub mod object;
 pub mod path;
 pub mod pathspec;
-pub mod push;
 pub mod quote;
 pub mod refs;
+pub mod remote;
 pub mod wrapped;
 
 pub use gix::ObjectId;

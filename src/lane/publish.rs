@@ -97,14 +97,7 @@ impl Turn {
         keeping: Keeping,
     ) -> Result<Checkpoint> {
         let writing = writing(repo)?;
-        let mut number = self.lane.highest(repo)? + 1;
-        while repo
-            .find_ref(self.lane.checkpoint_ref(number).as_str().into())?
-            .is_some()
-        {
-            // The counter came back from an older backup.
-            number += 1;
-        }
+        let number = self.next_number(repo)?;
         let mut record = Record {
             number,
             lane: self.lane.name.clone(),
@@ -157,6 +150,19 @@ impl Turn {
             time,
             record,
         })
+    }
+
+    /// The next free number.
+    pub(super) fn next_number(&self, repo: &Repo) -> Result<u32> {
+        let mut number = self.lane.highest(repo)? + 1;
+        while repo
+            .find_ref(self.lane.checkpoint_ref(number).as_str().into())?
+            .is_some()
+        {
+            // The counter came back from an older backup.
+            number += 1;
+        }
+        Ok(number)
     }
 
     /// A `git gc --prune=now` beside us may have taken what nothing named yet.

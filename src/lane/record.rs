@@ -101,6 +101,8 @@ pub struct Record {
     pub config: Vec<String>,
     /// HEAD or the index moved while it was taken.
     pub moved: bool,
+    /// It came from another repository or lane: its commit there, its lane and number.
+    pub imported: Option<String>,
 }
 
 impl Record {
@@ -138,6 +140,7 @@ impl Record {
         if self.moved {
             out.add("Moved", "HEAD or the index moved while this was taken");
         }
+        out.add_some("Imported", self.imported.as_ref());
         if self.skipped.len() > LINES_AT_MOST {
             out.add("Skipped-Count", self.skipped.len());
         }
@@ -184,6 +187,7 @@ impl Record {
                 .map(|v| v.to_str_lossy().into_owned())
                 .collect(),
             moved: read.first("Moved").is_some(),
+            imported: read.text("Imported"),
             label: read.label,
         })
     }
@@ -275,6 +279,7 @@ mod tests {
             raw: vec!["mixed.txt".into()],
             config: vec!["core.autocrlf=true".to_owned()],
             moved: true,
+            imported: Some("0123 task/007".to_owned()),
         };
         let message = record.message();
         let read = Record::parse(message.as_bytes().as_bstr()).expect("ours");

@@ -5,6 +5,7 @@ pub mod apart;
 pub mod attributes;
 pub mod cache;
 pub mod capture;
+pub mod complete;
 pub mod convert;
 pub mod difference;
 mod dirty;
