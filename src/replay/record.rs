@@ -113,7 +113,14 @@ fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit
     };
     if repo.worktree().is_some() {
         let left = repo
-            .git(["status", "--porcelain", "-z", "--no-renames"])
+            .git([
+                "status",
+                "--porcelain",
+                "-z",
+                "--no-renames",
+                "--untracked-files=normal",
+            ])
+            .arg("--ignore-submodules=none")
             .stdout()?;
         let paths = left
             .split(|b| *b == 0)
@@ -232,6 +239,9 @@ fn tell(
     for (id, raw, _) in &commits.commits {
         match plain::outcome(raw) {
             Plain::Same | Plain::Unavailable(_) => {}
+            Plain::OtherInOldGits(why) => ui.note(format_args!(
+                "commit {id}: a reader of the plain fields with an older git gets another id: {why}"
+            )),
             Plain::Other(why) => ui.note(format_args!(
                 "commit {id}: a reader of the plain fields gets another id: {why}"
             )),

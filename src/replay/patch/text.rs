@@ -116,7 +116,7 @@ mod tests {
             &[(Tag::Keep, "b\n"), (Tag::Remove, "c\n"), (Tag::Add, "C\n")],
         );
         assert_eq!(
-            apply(b"a\nb\nc\nd\n", &[change.clone()]),
+            apply(b"a\nb\nc\nd\n", std::slice::from_ref(&change)),
             Some(b"a\nb\nC\nd\n".to_vec())
         );
         assert_eq!(apply(b"b\nc\nd\n", &[change]), None);
@@ -129,7 +129,10 @@ mod tests {
     #[test]
     fn a_missing_newline_is_kept_and_never_in_the_middle() {
         let end = hunk(1, 1, &[(Tag::Remove, "a"), (Tag::Add, "a\n")]);
-        assert_eq!(apply(b"a", &[end.clone()]), Some(b"a\n".to_vec()));
+        assert_eq!(
+            apply(b"a", std::slice::from_ref(&end)),
+            Some(b"a\n".to_vec())
+        );
         assert_eq!(apply(b"a\n", &[end]), None);
         let middle = hunk(1, 1, &[(Tag::Remove, "a\n"), (Tag::Add, "a")]);
         assert_eq!(apply(b"a\nb\n", &[middle]), None);
