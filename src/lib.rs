@@ -3,8 +3,10 @@
 //!
 //! - [`replay`]: the program `git-replay`: the journal's format, patches, rebuilding.
 //! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
+//! - [`trajectory`]: the program `git-trajectory`, one file per subcommand.
 //! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
 //! - [`snapshot`]: the state of a working tree: scan, blobs, tree, and restoring it.
+//! - [`events`]: the event log: masking, appending, reading.
 //! - [`git`]: the only door to git, gix and the command line behind one face.
 //! - [`state`]: our own private files and locks.
 //! - [`cli`], [`ui`], [`error`]: arguments to exit code; streams, colour, questions; what, why, hint.
@@ -14,9 +16,11 @@
 pub mod checkpoint;
 pub mod cli;
 pub mod error;
+pub mod events;
 pub mod git;
 pub mod lane;
 pub mod replay;
 pub mod snapshot;
 pub mod state;
+pub mod trajectory;
 pub mod ui;

@@ -3,6 +3,7 @@
 
 pub mod command;
 pub mod config;
+pub mod enclosing;
 pub mod guard;
 pub mod head;
 pub mod locate;

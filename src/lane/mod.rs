@@ -8,6 +8,7 @@ pub mod index_state;
 pub mod position;
 pub mod publish;
 pub mod record;
+pub mod refused;
 pub mod save;
 pub mod trailer;
 pub mod wrote;

@@ -32,6 +32,11 @@ impl Sharing {
         Sharing { extra }
     }
 
+    /// The permission bits of a file.
+    pub fn file_bits(self) -> u32 {
+        self.file_mode()
+    }
+
     pub(super) fn file_mode(self) -> u32 {
         0o600 | self.extra
     }

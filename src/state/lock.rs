@@ -90,6 +90,32 @@ fn take(path: &Path, sharing: Sharing, patience: Duration, mode: Mode) -> Result
     Ok(Lock { _file: file })
 }
 
+/// Takes the lock on an open file that holds something else than the holder's
+/// name, for this process alone; it is free when the file is closed.
+///
+/// # Errors
+/// When the time is over.
+pub fn hold(file: &File, path: &Path, patience: Duration) -> Result<()> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(INTERVAL);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(hinted(
+                    format!("'{}' is held by another process", path.display()),
+                    "wait until it ends, then run this again",
+                ));
+            }
+            Err(TryLockError::Error(e)) => {
+                return Err(e).with_context(|| format!("cannot lock '{}'", path.display()));
+            }
+        }
+    }
+}
+
 /// Writes who holds the lock; losing this costs only a name in a message.
 fn sign(file: &mut File) {
     let host = rustix::system::uname();

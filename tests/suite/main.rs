@@ -29,4 +29,5 @@ mod replay_fidelity;
 mod replay_isolation;
 mod replay_journal;
 mod replay_name;
+mod trajectory_masking;
 mod tty;

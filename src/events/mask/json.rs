@@ -1,0 +1,170 @@
+//! JSON without secrets: masked field by field, on decoded strings, so that a
+//! secret in an escape is found and ids stay whole.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::context::is_secret_field;
+use super::{MASK, Masked, boundary};
+
+/// One JSON value without secrets, encoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaskedJson(String);
+
+/// Fields whose values name something. They pass when they look like a name,
+/// so that two records can still be joined.
+const NAMES: &[&str] = &[
+    "agent_id",
+    "call_key",
+    "commit",
+    "event_id",
+    "head",
+    "message_id",
+    "parent",
+    "prompt_id",
+    "ref",
+    "request_id",
+    "response_id",
+    "session",
+    "session_id",
+    "tool_call_id",
+    "tree",
+    "turn_id",
+    "uuid",
+    "blob",
+    "call",
+    "run",
+    "phase_id",
+    "adw_id",
+    "id",
+    "model",
+    "tool",
+];
+
+/// Fields that hold what cannot be read anyway, and must not be changed.
+const OPAQUE: &[&str] = &[
+    "signature",
+    "thinkingSignature",
+    "thoughtSignature",
+    "encrypted_content",
+];
+
+impl MaskedJson {
+    /// Masks every string of `value`, keys too; none stays longer than `limit` bytes.
+    pub fn new(mut value: Value, limit: usize) -> Self {
+        clean(&mut value, "", limit);
+        MaskedJson(value.to_string())
+    }
+
+    /// The same for the value of one field, by the rules for that name.
+    pub fn field(name: &str, mut value: Value, limit: usize) -> Self {
+        clean(&mut value, name, limit);
+        MaskedJson(value.to_string())
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MaskedJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn clean(value: &mut Value, field: &str, limit: usize) {
+    match value {
+        Value::String(text) => {
+            if OPAQUE.contains(&field) || (NAMES.contains(&field) && is_identifier(text)) {
+                return;
+            }
+            if is_secret_field(field, text) {
+                MASK.clone_into(text);
+                return;
+            }
+            let masked = Masked::new(text);
+            if masked.len() > limit || *masked != *text {
+                *text = masked.cut(limit).as_str().to_owned();
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                clean(item, field, limit);
+            }
+        }
+        Value::Object(fields) => {
+            let dirty: Vec<String> = fields
+                .keys()
+                .filter(|key| *Masked::new(key) != ***key)
+                .cloned()
+                .collect();
+            for key in dirty {
+                if let Some(held) = fields.remove(&key) {
+                    fields.insert(Masked::new(&key).as_str().to_owned(), held);
+                }
+            }
+            for (key, item) in fields.iter_mut() {
+                clean(item, key, limit);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether `text` is a name that a program gave: an id, a hash, a ref, a model. A
+/// token with a known shape is none.
+pub fn is_identifier(text: &str) -> bool {
+    text.len() <= 200
+        && text.bytes().all(|b| {
+            b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'#' | b'@')
+        })
+        && super::secrets(text.as_bytes()).is_empty()
+        && boundary(text, text.len()) == text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(value: Value, clean: &str) {
+        assert_eq!(MaskedJson::new(value, 4096).as_str(), clean);
+    }
+
+    #[test]
+    fn fields_are_masked_by_their_name() {
+        check(
+            json!({"password": "hunter2secret"}),
+            r#"{"password":"[masked]"}"#,
+        );
+        check(
+            json!({"a": ["x", {"apiKey": "9f86d081884c7d659a2feaa0c55ad015"}]}),
+            r#"{"a":["x",{"apiKey":"[masked]"}]}"#,
+        );
+    }
+
+    #[test]
+    fn ids_and_signatures_stay() {
+        check(
+            json!({"session_id": "6c874c5d-3369-4120-b7ee-7ec04aaf9561"}),
+            r#"{"session_id":"6c874c5d-3369-4120-b7ee-7ec04aaf9561"}"#,
+        );
+        check(
+            json!({"signature": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.x"}),
+            r#"{"signature":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.x"}"#,
+        );
+    }
+
+    #[test]
+    fn long_strings_are_cut_after_masking() {
+        let text = format!("{}hunter2secret", "x password=");
+        assert_eq!(
+            MaskedJson::new(json!({"t": text}), 14).as_str(),
+            r#"{"t":"x password=[ma"}"#
+        );
+    }
+}

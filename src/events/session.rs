@@ -1,0 +1,133 @@
+//! A session and its files. An id comes from outside, so its name on disk is
+//! made of harmless bytes only.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Result, hinted};
+use crate::events::id;
+use crate::git::Repo;
+
+/// What an agent calls a session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Session {
+    /// The agent's short name: `claude`, `codex`, `gemini`, `opencode`, `pi`, or the name of a harness.
+    pub agent: String,
+    /// The agent's own id of it.
+    pub id: String,
+}
+
+/// The longest file name of a session, before its ending.
+const LONGEST: usize = 100;
+
+impl Session {
+    /// The session `id` of `agent`.
+    pub fn new(agent: impl Into<String>, id: impl Into<String>) -> Self {
+        Session {
+            agent: agent.into(),
+            id: id.into(),
+        }
+    }
+
+    /// The name of its files, without folder and ending.
+    pub fn stem(&self) -> String {
+        file_name(&format!("{}-{}", self.agent, self.id))
+    }
+
+    /// Its live log.
+    pub fn log(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.jsonl", self.stem()))
+    }
+
+    /// What was imported of it from the agent's own transcript.
+    pub fn import(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.import.jsonl", self.stem()))
+    }
+
+    /// What a hook must know between two events.
+    pub fn state(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.state", self.stem()))
+    }
+}
+
+/// `name` in bytes that every file system takes: others percent-encoded, a long
+/// rest replaced by a hash.
+pub fn file_name(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for (at, byte) in name.bytes().enumerate() {
+        let plain =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || (byte == b'.' && at > 0);
+        if plain {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    if text.len() > LONGEST {
+        let hash = id::hash(&[name]);
+        text.truncate(LONGEST - 17);
+        text.push('-');
+        text.push_str(&hash[..16]);
+    }
+    text
+}
+
+/// Where the logs of `repo` are.
+pub fn folder(repo: &Repo) -> PathBuf {
+    repo.shared_state().join("trajectories")
+}
+
+/// Where the logs of runs are.
+pub fn runs_folder(repo: &Repo) -> PathBuf {
+    repo.shared_state().join("runs")
+}
+
+/// The mirror of all logs.
+pub fn mirror(repo: &Repo) -> PathBuf {
+    repo.shared_state().join("trajectory.db")
+}
+
+/// Refuses a place that a `git add` could pick up: a git folder that lies in a
+/// working tree under another name than `.git`.
+///
+/// # Errors
+/// When logs would lie among versioned files.
+pub fn require_private(repo: &Repo) -> Result<()> {
+    let Some(root) = repo.worktree() else {
+        return Ok(());
+    };
+    let Ok(inside) = repo.common_dir().strip_prefix(root) else {
+        return Ok(());
+    };
+    if inside.components().any(|part| part.as_os_str() == ".git") {
+        return Ok(());
+    }
+    Err(hinted(
+        format!(
+            "the log would lie inside the working tree, in '{}'",
+            repo.common_dir().display()
+        ),
+        "move the git folder out of it, or name it .git",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_cannot_leave_the_folder() {
+        assert_eq!(
+            Session::new("claude", "../../x").stem(),
+            "claude-..%2F..%2Fx"
+        );
+        assert_eq!(file_name(".hidden"), "%2Ehidden");
+        assert_eq!(file_name("a b\0ü"), "a%20b%00%C3%BC");
+    }
+
+    #[test]
+    fn a_long_id_keeps_its_difference() {
+        let (a, b) = ("x".repeat(300) + "a", "x".repeat(300) + "b");
+        assert_eq!(file_name(&a).len(), LONGEST);
+        assert_ne!(file_name(&a), file_name(&b));
+    }
+}

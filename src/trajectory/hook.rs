@@ -1,0 +1,233 @@
+//! `git trajectory hook`: what agents call. It prints nothing and ends with 0
+//! whatever happens: the agent waits for it, and must never suffer from it.
+
+use std::io::{BufRead, Read, Write};
+use std::path::Path;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::cli::Exit;
+use crate::error::{Context, Result};
+use crate::git::command::Child;
+use crate::git::enclosing::enclosing;
+use crate::trajectory::agent;
+use crate::trajectory::record::{Reply, note_trouble, record};
+use crate::ui::Ui;
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// claude, codex, gemini, opencode or pi
+    agent: String,
+    /// Read one event a line until the end of input
+    #[arg(long)]
+    stream: bool,
+}
+
+/// The largest payload that is read; what is larger is no payload.
+const LARGEST: u64 = 64 << 20;
+
+pub(super) fn run(arguments: &Arguments, ui: &mut Ui) -> Result<Exit> {
+    // Not a word on the agent's terminal, not even from a bug of ours.
+    std::panic::set_hook(Box::new(|_| {}));
+    if arguments.stream {
+        stream(&arguments.agent, ui);
+        return Ok(Exit::Done);
+    }
+    let guarded = std::panic::catch_unwind(|| once(&arguments.agent));
+    match guarded {
+        Ok(Ok(Some(reply))) => finish(&arguments.agent, &reply, ui),
+        Ok(Ok(None)) => Ok(Exit::Done),
+        Ok(Err(error)) => Ok(told_nobody(&arguments.agent, &format!("{error:#}"))),
+        Err(_) => Ok(told_nobody(&arguments.agent, "the hook broke off")),
+    }
+}
+
+fn once(name: &str) -> Result<Option<Reply>> {
+    let mut input = Vec::new();
+    let mut stdin = std::io::stdin().lock();
+    stdin
+        .by_ref()
+        .take(LARGEST + 1)
+        .read_to_end(&mut input)
+        .context("cannot read the payload")?;
+    if input.len() as u64 > LARGEST {
+        // The agent must be able to write all of it.
+        let _ = std::io::copy(&mut stdin, &mut std::io::sink());
+        crate::error::bail!("the payload is larger than {LARGEST} bytes");
+    }
+    let data: Value = serde_json::from_slice(&input)
+        .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(&input)))
+        .context("the payload is no JSON")?;
+    match agent::told(name, &data) {
+        Some(told) => record(&told),
+        None => Ok(None),
+    }
+}
+
+fn finish(name: &str, reply: &Reply, ui: &mut Ui) -> Result<Exit> {
+    if let Some((stem, worktree)) = &reply.ended {
+        ingest_apart(name, stem, worktree);
+    }
+    if reply.refuse {
+        // The user has asked for this: checkpoint.onHook=require.
+        let why = reply
+            .error
+            .as_deref()
+            .unwrap_or("no checkpoint could be taken");
+        ui.say(format_args!("git-trajectory: the call is refused: {why}"));
+        return Ok(Exit::Code(2));
+    }
+    Ok(Exit::Done)
+}
+
+fn told_nobody(name: &str, trouble: &str) -> Exit {
+    let place = std::env::current_dir()
+        .ok()
+        .and_then(|here| enclosing(&here));
+    note_trouble(
+        place.as_ref().map(|p| p.common_dir.as_path()),
+        name,
+        trouble,
+    );
+    Exit::Done
+}
+
+/// Brings the mirror up to date in a process of its own, which the agent does not wait for.
+fn ingest_apart(name: &str, stem: &str, worktree: &Path) {
+    let program = std::env::current_exe().unwrap_or_else(|_| "git-trajectory".into());
+    let started = Child::new(program)
+        .args(["ingest", "--quiet", "--apart", "--session", stem])
+        .current_dir(worktree)
+        .detach();
+    if let Err(error) = started {
+        told_nobody(name, &format!("{error:#}"));
+    }
+}
+
+/// One child for one process of the agent: a line in for each event, a line out
+/// where the extension asks for one.
+fn stream(name: &str, ui: &mut Ui) {
+    let mut reader = std::io::BufReader::new(std::io::stdin().lock());
+    let mut ended: Vec<(String, std::path::PathBuf)> = Vec::new();
+    let mut open: Vec<Value> = Vec::new();
+    while let Some(line) = next_line(&mut reader) {
+        let Ok(message) = serde_json::from_slice::<Value>(&line) else {
+            told_nobody(name, "a line of the stream is no JSON");
+            continue;
+        };
+        let reply = std::panic::catch_unwind(|| streamed(name, &message))
+            .unwrap_or_else(|_| Err(crate::error::anyhow!("the hook broke off")));
+        let word = |field: &str| {
+            message
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        if !word("session").is_empty()
+            && !open
+                .iter()
+                .any(|known| known["session"] == message["session"])
+        {
+            open.push(json!({"session": message["session"], "cwd": message["cwd"]}));
+        }
+        let reply = reply.unwrap_or_else(|error| {
+            let trouble = format!("{error:#}");
+            told_nobody(name, &trouble);
+            Some(Reply {
+                error: Some(trouble),
+                ..Reply::default()
+            })
+        });
+        let reply = reply.unwrap_or_default();
+        if let Some(one) = reply.ended.clone() {
+            open.retain(|known| known["session"] != message["session"]);
+            ended.push(one);
+        }
+        if message
+            .get("reply")
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+        {
+            let answer = json!({
+                "id": message.get("id"), "checkpoint": reply.checkpoint, "error": reply.error, "refuse": reply.refuse,
+            });
+            let written = writeln!(ui.out, "{answer}").and_then(|()| ui.out.flush());
+            if written.is_err() {
+                break;
+            }
+        }
+    }
+    // The agent is gone, in whatever way: what it left open is closed.
+    for session in open {
+        let message = json!({"event": end_of(name), "session": session["session"], "cwd": session["cwd"], "data": {"reason": "end of input"}});
+        if let Ok(Some(Reply {
+            ended: Some(one), ..
+        })) = streamed(name, &message)
+        {
+            ended.push(one);
+        }
+    }
+    for (stem, worktree) in ended {
+        ingest_apart(name, &stem, &worktree);
+    }
+}
+
+fn end_of(name: &str) -> &'static str {
+    if name == "opencode" {
+        "dispose"
+    } else {
+        "session_shutdown"
+    }
+}
+
+fn streamed(name: &str, message: &Value) -> Result<Option<Reply>> {
+    let word = |field: &str| {
+        message
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    match agent::streamed(
+        name,
+        word("event"),
+        word("session"),
+        word("cwd"),
+        &message["data"],
+    ) {
+        Some(told) => record(&told),
+        None => Ok(None),
+    }
+}
+
+/// The next line; a longer one than any event is read past.
+fn next_line(reader: &mut impl BufRead) -> Option<Vec<u8>> {
+    loop {
+        let mut line = Vec::new();
+        let read = reader
+            .by_ref()
+            .take(LARGEST)
+            .read_until(b'\n', &mut line)
+            .ok()?;
+        if read == 0 {
+            return None;
+        }
+        if line.last() == Some(&b'\n') || (read as u64) < LARGEST {
+            return Some(line);
+        }
+        let mut rest = Vec::new();
+        while rest.last() != Some(&b'\n') {
+            rest.clear();
+            if reader
+                .by_ref()
+                .take(1 << 20)
+                .read_until(b'\n', &mut rest)
+                .ok()?
+                == 0
+            {
+                return None;
+            }
+        }
+    }
+}

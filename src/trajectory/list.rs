@@ -1,0 +1,52 @@
+//! `git trajectory list`.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::cli::Exit;
+use crate::error::Result;
+use crate::git::Repo;
+use crate::trajectory::fresh::Freshness;
+use crate::trajectory::summary::{self, Known, local};
+use crate::ui::Ui;
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// Print an array of JSON objects
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    freshness: Freshness,
+}
+
+pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
+    let db = arguments.freshness.mirror(repo, ui)?;
+    let sessions = summary::all(&db)?;
+    if arguments.json {
+        let all: Vec<Value> = sessions.iter().map(json).collect();
+        ui.json(&all)?;
+        return Ok(Exit::Done);
+    }
+    for session in &sessions {
+        writeln!(
+            ui.out,
+            "{}  {:8}  {}  {}",
+            local(&session.began),
+            session.agent.as_deref().unwrap_or("?"),
+            session.session_id,
+            session.totals.text()
+        )?;
+    }
+    summary::warn_unprotected(&db, None, ui)?;
+    Ok(Exit::Done)
+}
+
+fn json(session: &Known) -> Value {
+    let mut object = json!({
+        "session_id": session.session_id, "agent": session.agent, "began": session.began, "last": session.last,
+    });
+    if let (Value::Object(fields), Value::Object(totals)) = (&mut object, session.totals.json()) {
+        fields.extend(totals);
+    }
+    object
+}

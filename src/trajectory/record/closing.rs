@@ -1,0 +1,115 @@
+//! The lines of a call, written together when it is decided: permission,
+//! checkpoint, start, end, in this order, each with the time at which it happened.
+
+use serde_json::{Value, json};
+
+use crate::events::{Event, time};
+use crate::trajectory::agent::End;
+use crate::trajectory::record::state::Open;
+
+/// How much of a text is kept where only its beginning is.
+pub(super) const HEAD: usize = 120;
+
+/// What became of the checkpoint of a refused call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Kept,
+    TakenBack,
+}
+
+/// The events of `open`, which ended with `end`.
+pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
+    let now = time::now();
+    let of_call = |ts: i64, kind: &str, name: &str, payload: Value| Event {
+        ts,
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        payload: serde_json::from_value(payload).unwrap_or_default(),
+        agent_id: open.agent_id.clone(),
+        turn: open.turn,
+        tool_call_id: Some(open.call.clone()),
+        ..Event::default()
+    };
+    let took = (now - open.began).max(0);
+    let wait = end.exec_ms.map(|exec| (took - exec).max(0));
+    let was_denied = end.outcome == "denied";
+    let decision = match end.outcome {
+        "denied" => "denied",
+        "unknown" | "cancelled" => "unknown",
+        _ => "allowed",
+    };
+    let by = if open.asked.is_some() {
+        "person"
+    } else {
+        "rule"
+    };
+    let mut events = vec![of_call(
+        open.asked.unwrap_or(open.began),
+        "permission",
+        &open.tool,
+        json!({
+            "tool_call_id": open.call, "decision": decision, "wait_ms": wait,
+            "by": if decision == "unknown" { Value::Null } else { by.into() },
+        }),
+    )];
+    events.push(of_call(
+        open.guard.taken,
+        "checkpoint",
+        &open.tool,
+        checkpoint(open, fate),
+    ));
+    let args = match &open.args {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if !was_denied {
+        let start = json!({
+            "tool_call_id": open.call, "args": args.chars().take(HEAD).collect::<String>(), "args_text": open.args,
+        });
+        events.push(of_call(
+            open.guard.taken.max(open.began),
+            "tool_start",
+            &open.tool,
+            start,
+        ));
+    }
+    let is_error = match end.outcome {
+        "unknown" => Value::Null,
+        "ok" => false.into(),
+        _ => true.into(),
+    };
+    let is_known = end.outcome != "unknown";
+    events.push(of_call(
+        now,
+        "tool_end",
+        &open.tool,
+        json!({
+            "tool_call_id": open.call,
+            "duration_ms": is_known.then_some(end.exec_ms.unwrap_or(took)),
+            "is_error": is_error,
+            "result_chars": is_known.then(|| end.result.chars().count()),
+            "exec_ms": end.exec_ms, "wait_ms": wait, "outcome": end.outcome,
+            "result_head": is_known.then(|| end.result.chars().take(HEAD).collect::<String>()),
+        }),
+    ));
+    events
+}
+
+fn checkpoint(open: &Open, fate: Fate) -> Value {
+    let guard = &open.guard;
+    let mut fields = json!({
+        "number": guard.number, "ref": guard.name, "commit": guard.commit, "tool_call_id": open.call, "paths": guard.paths,
+        "worktree": guard.worktree,
+    });
+    if fate == Fate::TakenBack {
+        fields = json!({
+            "number": null, "ref": null, "commit": null, "tool_call_id": open.call, "paths": guard.paths,
+            "why": "the call was refused", "dropped": guard.number,
+        });
+    } else if let Some(error) = &guard.error {
+        fields["error"] = error.as_str().into();
+    } else if let Some(why) = &guard.why {
+        fields["why"] = why.as_str().into();
+    }
+    fields
+}

@@ -1,0 +1,16 @@
+//! Writes down what hooks tell, and guards what is about to be written.
+
+mod closing;
+mod guard;
+mod loops;
+mod process;
+mod recorder;
+mod settle;
+mod state;
+mod trouble;
+
+pub(super) use process::is_alive;
+pub(super) use recorder::{Reply, record};
+pub(super) use settle::{close_orphans, settle};
+pub(super) use state::State;
+pub(super) use trouble::{note as note_trouble, path as trouble_path};

@@ -1,0 +1,188 @@
+//! What a hook must know between two events of a session. It lies beside the
+//! log, under the same lock; when it is lost it is made again from the log.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::events::mask::{MaskedJson, boundary};
+use crate::events::{Reader, time};
+use crate::state::file::{self, Sharing};
+use crate::trajectory::import::canonical;
+
+/// The largest state that is written.
+const LARGEST: usize = 64 << 10;
+
+/// How many calls are told apart where the agent gives no ids.
+const MOST_COUNTED: usize = 1000;
+
+/// A session as the last hook left it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct State {
+    pub(crate) v: u32,
+    /// When the session began, in milliseconds since the epoch.
+    pub(crate) began: i64,
+    pub(crate) turn: Option<u32>,
+    /// The agent's process.
+    pub(crate) pid: Option<u32>,
+    /// When that process started, as the system counts it.
+    pub(crate) pid_began: Option<u64>,
+    pub(crate) open: Vec<Open>,
+    /// How often a call without an id came.
+    pub(crate) counts: BTreeMap<String, u64>,
+    pub(crate) loops: Vec<Done>,
+    /// Loops that were told.
+    pub(crate) told: Vec<String>,
+    /// What the last writes of a path left there.
+    pub(crate) left: BTreeMap<String, Vec<String>>,
+    pub(crate) transcript: Option<String>,
+    pub(crate) prompts: u64,
+    pub(crate) turns: u64,
+    pub(crate) tools: u64,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) cost_usd: Option<f64>,
+    pub(crate) events: u64,
+    /// Model calls that are in the log.
+    pub(crate) answers: Vec<String>,
+    pub(crate) ended: bool,
+}
+
+/// A call that was begun and not closed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Open {
+    pub(crate) call: String,
+    pub(crate) tool: String,
+    pub(crate) args: Value,
+    pub(crate) began: i64,
+    pub(crate) agent_id: Option<String>,
+    pub(crate) turn: Option<u32>,
+    /// When a person was asked.
+    pub(crate) asked: Option<i64>,
+    pub(crate) guard: Guarded,
+    pub(crate) args_hash: String,
+}
+
+/// The checkpoint of an open call.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Guarded {
+    pub(crate) taken: i64,
+    pub(crate) worktree: Option<String>,
+    pub(crate) number: Option<u32>,
+    #[serde(rename = "ref")]
+    pub(crate) name: Option<String>,
+    pub(crate) commit: Option<String>,
+    pub(crate) paths: Vec<String>,
+    pub(crate) error: Option<String>,
+    /// Why there is none.
+    pub(crate) why: Option<String>,
+    pub(crate) is_command: bool,
+    pub(crate) command: Option<String>,
+}
+
+/// A call that has ended, as far as loops are concerned.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub(crate) tool: String,
+    pub(crate) args: String,
+    pub(crate) result: String,
+    pub(crate) failed: bool,
+}
+
+impl State {
+    /// The state at `path`; made from the end of `log` when it is missing or broken.
+    pub(crate) fn load(path: &Path, log: &Path) -> State {
+        let stored = file::read(path).ok().flatten();
+        match stored.and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok()) {
+            Some(state) => state,
+            None => State::from_log(log),
+        }
+    }
+
+    fn from_log(log: &Path) -> State {
+        let mut state = State {
+            v: 1,
+            ..State::default()
+        };
+        let Ok(mut reader) = Reader::open(log, 0) else {
+            state.began = time::now();
+            return state;
+        };
+        while let Ok(Some(event)) = reader.next_event() {
+            if state.began == 0 {
+                state.began = event.ms().unwrap_or(0);
+            }
+            state.turn = event.turn.or(state.turn);
+            state.events += 1;
+            match event.kind.as_str() {
+                "prompt" => state.prompts += 1,
+                "assistant" => {
+                    state.turns += 1;
+                    state.answers.extend(event.call_key.clone());
+                }
+                "tool_end" => state.tools += 1,
+                "session_start" => {
+                    state.transcript = event
+                        .fields()
+                        .get("session_file")
+                        .and_then(Value::as_str)
+                        .map(str::to_owned)
+                }
+                _ => {}
+            }
+        }
+        if state.began == 0 {
+            state.began = time::now();
+        }
+        state
+    }
+
+    /// Writes it beside and renames; what is too large is made smaller first.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn store(&mut self, path: &Path, sharing: Sharing) -> Result<()> {
+        self.v = 1;
+        let keep = |list: &mut Vec<String>, most: usize| {
+            let cut = list.len().saturating_sub(most);
+            list.drain(..cut);
+        };
+        keep(&mut self.answers, 200);
+        keep(&mut self.told, 50);
+        while self.counts.len() > MOST_COUNTED {
+            self.counts.pop_first();
+        }
+        while self.left.len() > 50 {
+            self.left.pop_first();
+        }
+        let mut limit = 2048;
+        loop {
+            let json = MaskedJson::new(serde_json::to_value(&*self)?, limit);
+            if json.as_str().len() <= LARGEST || limit < 16 {
+                return file::replace(path, json.as_str().as_bytes(), sharing, false);
+            }
+            limit /= 4;
+            for open in &mut self.open {
+                if let Value::String(text) = &mut open.args {
+                    text.truncate(boundary(text, limit));
+                } else if open.args.to_string().len() > limit {
+                    open.args = Value::Null;
+                }
+            }
+        }
+    }
+
+    /// The name of a call that the agent gave none: the how manieth it is of its kind.
+    pub(crate) fn nth(&mut self, tool: &str, arguments: &Value) -> u64 {
+        let hash = crate::events::id::hash(&[tool, &canonical(arguments)])[..12].to_owned();
+        let count = self.counts.entry(hash).or_insert(0);
+        let nth = *count;
+        *count += 1;
+        nth
+    }
+}
