@@ -29,5 +29,6 @@ mod replay_fidelity;
 mod replay_isolation;
 mod replay_journal;
 mod replay_name;
+mod replay_session;
 mod trajectory_masking;
 mod tty;
