@@ -80,15 +80,15 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     if !output::may_write(&arguments.output, arguments.yes, ui)? {
         return Ok(Exit::No);
     }
-    let store = Store::open(&repo, Place::Outside)?;
+    let mut store = Store::open(&repo, Place::Outside)?;
     let prompts = arguments.prompts.read()?;
     let (range, exit) = match &arguments.range {
         Some(words) => (Range::named(&repo, &store, words)?, Exit::Done),
         None => around(&repo, &arguments.command, ui)?,
     };
     let parts = parts(&repo, &arguments, prompts, exit)?;
-    let commits = commits(&repo, &store, &arguments, range)?;
-    warn_of_secrets(&store, &commits, ui)?;
+    let commits = commits(&repo, &mut store, &arguments, range)?;
+    warn_of_secrets(&mut store, &commits, ui)?;
     drop(store);
     let text = compose::journal(&parts, &commits, output::form(&arguments.output));
     let findings = proof::of(&repo, &text)?;
@@ -172,7 +172,7 @@ fn parts(
     Ok(parts)
 }
 
-fn commits(repo: &Repo, store: &Store, arguments: &Arguments, range: Range) -> Result<Commits> {
+fn commits(repo: &Repo, store: &mut Store, arguments: &Arguments, range: Range) -> Result<Commits> {
     let is_lossless = !arguments.no_lossless;
     let mut pairs = Vec::with_capacity(range.commits.len());
     for (id, raw) in &range.commits {
@@ -185,7 +185,7 @@ fn commits(repo: &Repo, store: &Store, arguments: &Arguments, range: Range) -> R
         };
         pairs.push((parent, tree));
     }
-    let patches = diffs::between(store.room(), &pairs, arguments.patches)?;
+    let patches = diffs::between(store.room()?, &pairs, arguments.patches)?;
     let size: u64 = range
         .commits
         .iter()
@@ -232,7 +232,7 @@ fn commits(repo: &Repo, store: &Store, arguments: &Arguments, range: Range) -> R
 }
 
 /// Names what looks like a secret in what the commits add.
-fn warn_of_secrets(store: &Store, commits: &Commits, ui: &mut Ui) -> Result<()> {
+fn warn_of_secrets(store: &mut Store, commits: &Commits, ui: &mut Ui) -> Result<()> {
     let mut pairs = Vec::new();
     for (_, raw, _) in &commits.commits {
         let parent = match raw.parents().first() {
@@ -241,7 +241,7 @@ fn warn_of_secrets(store: &Store, commits: &Commits, ui: &mut Ui) -> Result<()> 
         };
         pairs.extend(raw.tree().map(|tree| (parent, tree)));
     }
-    let patches = diffs::readable(store.room(), &pairs)?;
+    let patches = diffs::readable(store.room()?, &pairs)?;
     for ((id, ..), patch) in commits.commits.iter().zip(patches) {
         let found = leaks::of(&patch);
         if !found.is_empty() {

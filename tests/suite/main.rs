@@ -24,6 +24,7 @@ mod harness;
 mod lesson;
 mod replay;
 mod replay_commands;
+mod replay_crash;
 mod replay_divergence;
 mod replay_fidelity;
 mod replay_isolation;
