@@ -30,10 +30,10 @@ __git_replay_journal ()
 
 	case "$subcommand,$cur" in
 	,--*|run,--*)
-		__gitcomp "--from --branch --check --prompt --prompt-file --work-branch --divergence= --stop-after --events --json --quiet"
+		__gitcomp "--from --branch --check --prompt --prompt-file --work-branch --divergence= --stop-after --events --session --json --quiet"
 		;;
 	record,--*)
-		__gitcomp "--output --prompt --prompt-file --no-prompt --patches= --no-lossless --max-size --yes --quiet"
+		__gitcomp "--output --prompt --prompt-file --no-prompt --session --patches= --no-lossless --max-size --yes --quiet"
 		;;
 	test,--*)
 		__gitcomp "--from --jobs --format= --quiet"

@@ -24,6 +24,7 @@ _git-replay () {
     '--divergence=[whether a divergence ends it]:policy:(fail warn)'
     '--stop-after[replay this many turns at most]:turns'
     '(--json)--events[emit the recorded events again]'
+    '--session[append the events to this trajectory]:id'
     '(--events)--json[print one JSON document]'
     $quiet
   )
@@ -53,7 +54,7 @@ _git-replay () {
         (record)
           _arguments '(-o --output)'{-o,--output}'[the journal to write]:journal:_files' \
             '*--prompt[a prompt of the run]:text' '*--prompt-file[the same, from a file]:file:_files' \
-            '--no-prompt[record no prompt and mark it]' \
+            '--no-prompt[record no prompt and mark it]' '--session[take prompts and usage from this trajectory]:id' \
             '--patches=[form of the patches]:form:(binary text)' '--no-lossless[leave out the raw commits]' \
             '--max-size[bytes of patches and messages]:bytes' '(-y --yes)'{-y,--yes}'[replace the journal]' \
             $quiet '1:range:_git-replay-revisions' && ret=0

@@ -1,9 +1,9 @@
 //! Four git extensions that give an AI coding agent what it needs to work
 //! safely in a real repository. The map, in reading order:
 //!
-//! - [`replay`]: the program `git-replay`: the journal's format, patches, rebuilding.
 //! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
 //! - [`trajectory`]: the program `git-trajectory`, one file per subcommand.
+//! - [`replay`]: the program `git-replay`: the journal's format, patches, rebuilding.
 //! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
 //! - [`snapshot`]: the state of a working tree: scan, blobs, tree, and restoring it.
 //! - [`events`]: the event log: masking, appending, reading.

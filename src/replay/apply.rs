@@ -84,11 +84,11 @@ impl Applier {
 fn by_git(store: &mut Store, base: ObjectId, patch: &str) -> Result<Applied> {
     store.show_git()?;
     store
-        .room()
+        .room()?
         .git(&["read-tree", &base.to_string()])
         .stdout()?;
     let output = store
-        .room()
+        .room()?
         .git(&["apply", "--cached", "--binary", "--whitespace=nowarn", "-"])
         .input(patch)
         .output()?;
@@ -96,7 +96,7 @@ fn by_git(store: &mut Store, base: ObjectId, patch: &str) -> Result<Applied> {
         let said = String::from_utf8_lossy(&output.stderr);
         return Ok(Applied::Rejected(said.trim().to_owned()));
     }
-    let tree = store.room().git(&["write-tree"]).stdout()?;
+    let tree = store.room()?.git(&["write-tree"]).stdout()?;
     store.see_git()?;
     Ok(Applied::Tree(ObjectId::from_hex(tree.trim_ascii())?))
 }

@@ -88,7 +88,7 @@ fn other_patches(repo: &Repo, journal: &Journal, form: Form, entries: &mut [Stri
         .iter()
         .map(|c| (c.parent_tree, c.tree))
         .collect();
-    let mut patches = diffs::between(store.room(), &pairs, form)?.into_iter();
+    let mut patches = diffs::between(store.room()?, &pairs, form)?.into_iter();
     for workspace in journal
         .turns
         .iter()

@@ -81,17 +81,16 @@ impl<'a> Difference<'a> {
                 tools.push((turn + 1, called(left), called(right)));
             }
         }
-        let (ids, basis) = patch_id::of_both(repo, left, right)?;
-        let (left_ids, right_ids) = ids;
+        let ids = patch_id::of_both(repo, left, right)?;
         Ok(Difference {
             prompts,
             tools,
             usage: (usage(left), usage(right)),
             commits: pairs(
-                render::commits(left).zip(left_ids).collect(),
-                render::commits(right).zip(right_ids).collect(),
+                render::commits(left).zip(ids.left).collect(),
+                render::commits(right).zip(ids.right).collect(),
             ),
-            basis,
+            basis: ids.basis,
         })
     }
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Context, Result};
+use crate::state::crash;
 use crate::state::file::{Sharing, make_folder};
 
 /// Moves what is in the object store `from` into the store `to`.
@@ -26,6 +27,7 @@ pub(super) fn objects(from: &Path, to: &Path, sharing: Sharing) -> Result<()> {
         for file in files {
             let place = target.join(file.file_name().unwrap_or_default());
             if !place.exists() {
+                crash::point();
                 fs::rename(&file, &place)
                     .with_context(|| format!("cannot move an object to '{}'", place.display()))?;
             }

@@ -16,6 +16,7 @@ mod divergence;
 mod emit;
 
 mod fsck;
+mod leaks;
 mod migrate;
 mod name;
 mod options;
@@ -34,6 +35,7 @@ mod render;
 mod report;
 mod room;
 mod run;
+mod session;
 mod show;
 mod store;
 mod test;

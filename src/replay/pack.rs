@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
@@ -14,24 +14,30 @@ use gix::hash::Kind as HashKind;
 
 use crate::error::{Context, Result, ensure};
 use crate::git::Kind;
+use crate::state::crash;
 
 /// Bytes kept before they go to the file.
 const BUFFER: usize = 1 << 20;
 /// Magic, version and count.
-const HEADER: u64 = 12;
+const HEADER: usize = 12;
 /// Offsets from here on stand in a table of their own.
 const LARGE: u64 = 1 << 31;
 
-/// A pack that grows.
+/// A pack that grows, in memory until it is too large for that.
 pub(super) struct Pack {
-    file: File,
-    path: PathBuf,
     hash: HashKind,
-    /// What is not in the file yet; it begins at `flushed`.
+    /// What is not in a file; it begins at `flushed`.
     pending: Vec<u8>,
     flushed: u64,
+    file: Option<Spill>,
     deflater: Compress,
     objects: HashMap<ObjectId, Stored>,
+}
+
+/// A file for what does not fit into memory; without a path it has no name.
+pub(super) struct Spill {
+    pub(super) file: File,
+    pub(super) path: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -45,25 +51,53 @@ struct Stored {
     crc: u32,
 }
 
+impl Spill {
+    /// The new file `path`.
+    pub(super) fn named(path: PathBuf) -> Result<Self> {
+        Ok(Spill {
+            file: create(&path)?,
+            path: Some(path),
+        })
+    }
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .with_context(|| format!("cannot write '{}'", path.display()))
+}
+
 impl Pack {
-    /// Begins a pack in the file `path`.
-    pub(super) fn create(path: PathBuf, hash: HashKind) -> Result<Self> {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .with_context(|| format!("cannot write '{}'", path.display()))?;
-        Ok(Pack {
-            file,
-            path,
+    /// An empty pack.
+    pub(super) fn new(hash: HashKind) -> Self {
+        Pack {
             hash,
-            pending: vec![0; HEADER as usize],
+            pending: vec![0; HEADER],
             flushed: 0,
+            file: None,
             // Trees are mostly ids, which do not compress; the fastest level loses little.
             deflater: Compress::new(Compression::fast(), true),
             objects: HashMap::new(),
-        })
+        }
+    }
+
+    /// Whether it is too large for memory and has no file yet.
+    pub(super) fn wants_file(&self) -> bool {
+        self.file.is_none() && self.pending.len() >= BUFFER
+    }
+
+    /// Goes on in a file.
+    pub(super) fn spill(&mut self, file: Spill) -> Result<()> {
+        self.file = Some(file);
+        self.flush()
+    }
+
+    /// How many bytes it has so far.
+    pub(super) fn size(&self) -> u64 {
+        self.flushed + self.pending.len() as u64
     }
 
     /// How many objects it holds.
@@ -94,7 +128,7 @@ impl Pack {
             crc: crc.sum(),
         };
         self.objects.insert(id, stored);
-        if self.pending.len() >= BUFFER {
+        if self.file.is_some() && self.pending.len() >= BUFFER {
             self.flush()?;
         }
         Ok(())
@@ -106,16 +140,19 @@ impl Pack {
             return Ok(None);
         };
         let mut content = Vec::with_capacity(stored.size as usize);
-        let read = if stored.data >= self.flushed {
-            let start = (stored.data - self.flushed) as usize;
-            ZlibDecoder::new(&self.pending[start..]).read_to_end(&mut content)
-        } else {
-            let from = From {
-                file: &self.file,
-                at: stored.data,
-            };
-            ZlibDecoder::new(std::io::BufReader::with_capacity(4096, from))
-                .read_to_end(&mut content)
+        let read = match &self.file {
+            Some(spill) if stored.data < self.flushed => {
+                let from = From {
+                    file: &spill.file,
+                    at: stored.data,
+                };
+                let from = std::io::BufReader::with_capacity(4096, from);
+                ZlibDecoder::new(from).read_to_end(&mut content)
+            }
+            _ => {
+                let start = (stored.data - self.flushed) as usize;
+                ZlibDecoder::new(&self.pending[start..]).read_to_end(&mut content)
+            }
         };
         read.with_context(|| format!("cannot read back the {} {id}", stored.kind))?;
         ensure!(
@@ -126,45 +163,74 @@ impl Pack {
         Ok(Some((stored.kind, content)))
     }
 
-    /// Completes pack and index, named by the pack's checksum, in its folder.
+    /// Completes pack and index, named by the pack's checksum, in `folder`.
     /// `synced` makes both durable.
-    pub(super) fn finish(mut self, synced: bool) -> Result<()> {
-        let count = u32::try_from(self.objects.len()).context("too many objects for one pack")?;
-        self.flush()?;
-        let magic = [&b"PACK\0\0\0\x02"[..], &count.to_be_bytes()].concat();
-        self.file.write_all_at(&magic, 0)?;
-        let checksum = self.checksum()?;
-        self.file.write_all_at(checksum.as_slice(), self.flushed)?;
-        let stem = self.path.with_file_name(format!("pack-{checksum}"));
+    pub(super) fn finish(mut self, folder: &Path, synced: bool) -> Result<()> {
+        let count = self.count()?;
+        let (file, path) = self.write_out(folder)?;
+        file.write_all_at(&[&b"PACK\0\0\0\x02"[..], &count].concat(), 0)?;
+        let checksum = checksum(&file, self.hash)?;
+        file.write_all_at(checksum.as_slice(), self.flushed)?;
+        let stem = folder.join(format!("pack-{checksum}"));
         let index = stem.with_extension("idx");
-        let mut file = File::create_new(&index)
+        let mut index_file = File::create_new(&index)
             .with_context(|| format!("cannot write '{}'", index.display()))?;
-        file.write_all(&self.index(checksum)?)?;
+        index_file.write_all(&self.index(checksum)?)?;
         if synced {
-            self.file.sync_all()?;
             file.sync_all()?;
+            index_file.sync_all()?;
         }
-        for file in [&self.file, &file] {
+        for file in [&file, &index_file] {
             let mut permissions = file.metadata()?.permissions();
             permissions.set_readonly(true);
             file.set_permissions(permissions)?;
         }
-        fs::rename(&self.path, stem.with_extension("pack"))
+        fs::rename(&path, stem.with_extension("pack"))
             .with_context(|| format!("cannot name '{}'", stem.display()))
     }
 
+    /// All its bytes in a file that has a name, made in `folder` if need be.
+    fn write_out(&mut self, folder: &Path) -> Result<(File, PathBuf)> {
+        let (file, path) = match self.file.take() {
+            Some(Spill {
+                file,
+                path: Some(path),
+            }) => (file, path),
+            unnamed => {
+                let path = folder.join("tmp_pack");
+                let mut file = create(&path)?;
+                if let Some(Spill { file: from, .. }) = unnamed {
+                    let mut from = From { file: &from, at: 0 };
+                    std::io::copy(&mut from, &mut file).context("cannot copy a pack")?;
+                }
+                (file, path)
+            }
+        };
+        crash::point();
+        file.write_all_at(&self.pending, self.flushed)
+            .with_context(|| format!("cannot write '{}'", path.display()))?;
+        self.flushed += self.pending.len() as u64;
+        Ok((file, path))
+    }
+
     /// The whole pack as a stream of bytes, for a small one.
-    pub(super) fn stream(mut self) -> Result<Vec<u8>> {
-        self.flush()?;
+    pub(super) fn stream(self) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.flushed as usize];
-        self.file.read_exact_at(&mut bytes, 0)?;
-        let count = u32::try_from(self.objects.len()).context("too many objects for one pack")?;
+        if let Some(spill) = &self.file {
+            spill.file.read_exact_at(&mut bytes, 0)?;
+        }
+        bytes.extend_from_slice(&self.pending);
         bytes[..8].copy_from_slice(b"PACK\0\0\0\x02");
-        bytes[8..12].copy_from_slice(&count.to_be_bytes());
+        bytes[8..HEADER].copy_from_slice(&self.count()?);
         let mut hasher = gix::hash::hasher(self.hash);
         hasher.update(&bytes);
         bytes.extend_from_slice(hasher.try_finalize()?.as_slice());
         Ok(bytes)
+    }
+
+    fn count(&self) -> Result<[u8; 4]> {
+        let count = u32::try_from(self.objects.len()).context("too many objects for one pack")?;
+        Ok(count.to_be_bytes())
     }
 
     fn deflate(&mut self, content: &[u8]) -> Result<()> {
@@ -185,27 +251,16 @@ impl Pack {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file
-            .write_all_at(&self.pending, self.flushed)
-            .with_context(|| format!("cannot write '{}'", self.path.display()))?;
-        self.flushed += self.pending.len() as u64;
-        self.pending.clear();
-        Ok(())
-    }
-
-    fn checksum(&self) -> Result<ObjectId> {
-        let mut hasher = gix::hash::hasher(self.hash);
-        let mut from = From {
-            file: &self.file,
-            at: 0,
-        };
-        let mut buffer = vec![0; BUFFER];
-        loop {
-            match from.read(&mut buffer)? {
-                0 => return Ok(hasher.try_finalize()?),
-                n => hasher.update(&buffer[..n]),
-            }
+        if let Some(spill) = &self.file {
+            crash::point();
+            spill
+                .file
+                .write_all_at(&self.pending, self.flushed)
+                .context("cannot write a pack")?;
+            self.flushed += self.pending.len() as u64;
+            self.pending.clear();
         }
+        Ok(())
     }
 
     fn index(&self, pack: ObjectId) -> Result<Vec<u8>> {
@@ -242,6 +297,18 @@ impl Pack {
         hasher.update(&index);
         index.extend_from_slice(hasher.try_finalize()?.as_slice());
         Ok(index)
+    }
+}
+
+fn checksum(file: &File, hash: HashKind) -> Result<ObjectId> {
+    let mut hasher = gix::hash::hasher(hash);
+    let mut from = From { file, at: 0 };
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(hasher.try_finalize()?),
+            n => hasher.update(&buffer[..n]),
+        }
     }
 }
 

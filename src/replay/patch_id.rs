@@ -26,25 +26,36 @@ impl Basis {
     }
 }
 
+/// An id for each commit of two journals, and by what they are.
+pub(super) struct Ids {
+    pub(super) left: Vec<String>,
+    pub(super) right: Vec<String>,
+    pub(super) basis: Basis,
+}
+
 /// An id for each commit of each journal, on one basis.
-pub(super) fn of_both(
-    repo: Option<&Repo>,
-    left: &Journal,
-    right: &Journal,
-) -> Result<((Vec<String>, Vec<String>), Basis)> {
+pub(super) fn of_both(repo: Option<&Repo>, left: &Journal, right: &Journal) -> Result<Ids> {
     if let Some(repo) = repo
         && let (Ok(a), Ok(b)) = (render::rebuilt(repo, left)?, render::rebuilt(repo, right)?)
     {
         let ids = |patches: Vec<Vec<u8>>| patches.iter().map(|p| of_patch(p)).collect();
-        let ids: (Result<Vec<String>>, Result<Vec<String>>) = (ids(a), ids(b));
-        return Ok(((ids.0?, ids.1?), Basis::Patches));
+        let (left, right): (Result<_>, Result<_>) = (ids(a), ids(b));
+        return Ok(Ids {
+            left: left?,
+            right: right?,
+            basis: Basis::Patches,
+        });
     }
     let ids = |journal: &Journal| {
         render::commits(journal)
             .map(|c| of_contents(&c.patch))
             .collect()
     };
-    Ok(((ids(left), ids(right)), Basis::Contents))
+    Ok(Ids {
+        left: ids(left),
+        right: ids(right),
+        basis: Basis::Contents,
+    })
 }
 
 fn of_patch(patch: &[u8]) -> Result<String> {

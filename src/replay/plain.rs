@@ -11,6 +11,8 @@ use crate::replay::object::{RawCommit, is_signature};
 pub(super) enum Plain {
     /// The same id.
     Same,
+    /// The same id in newer versions of git only, for this reason.
+    OtherInOldGits(&'static str),
     /// Another id, for this reason.
     Other(String),
     /// An error of `git commit-tree`, for this reason.
@@ -49,6 +51,9 @@ pub(super) fn outcome(raw: &RawCommit) -> Plain {
     }
     match difference(raw, author, committer) {
         Some(why) => Plain::Other(why),
+        None if [author, committer].into_iter().any(ends_with_dot) => {
+            Plain::OtherInOldGits("it trims a dot at the end of a name")
+        }
         None => Plain::Same,
     }
 }
@@ -101,6 +106,13 @@ fn is_regular(value: &[u8]) -> bool {
     rebuilt == String::from_utf8_lossy(value)
         && is_raw_date(&identity.date)
         && !identity.email.contains(['<', '>'])
+}
+
+fn ends_with_dot(value: &crate::git::BStr) -> bool {
+    let identity = Identity::shown(value);
+    [identity.name, identity.email]
+        .iter()
+        .any(|text| text.starts_with('.') || text.ends_with('.'))
 }
 
 /// What git cuts from both ends of a name (`strbuf_addstr_without_crud` in ident.c).

@@ -7,6 +7,7 @@ use crate::error::{Context, Result, ensure, hinted};
 use crate::git::{ByteSlice, Repo};
 use crate::replay::rebuild::Verdict;
 use crate::replay::store::Store;
+use crate::state::crash;
 
 /// A branch and what it is now.
 #[derive(Debug)]
@@ -76,6 +77,7 @@ impl Branch {
         store
             .publish(repo)
             .context("cannot store the rebuilt objects")?;
+        crash::point();
         let zero = ObjectId::null(self.tip.kind());
         let old = self.old.unwrap_or(zero);
         let line = format!("update refs/heads/{}\0{}\0{old}\0", self.name, self.tip);

@@ -19,7 +19,7 @@ use crate::replay::prompts::Prompts;
 use crate::replay::range::Range;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
-use crate::replay::{output, proof};
+use crate::replay::{leaks, output, proof, session};
 use crate::ui::Ui;
 
 /// What Outpost records at most, in bytes of patches and messages together.
@@ -36,8 +36,11 @@ pub(super) struct Arguments {
     #[command(flatten)]
     prompts: Prompts,
     /// Record no prompt, and mark that there is none
-    #[arg(long, conflicts_with_all = ["prompt", "prompt_file"])]
+    #[arg(long, conflicts_with_all = ["prompt", "prompt_file", "session"])]
     no_prompt: bool,
+    /// Take prompts, tools, usage and failure from the trajectory of this session
+    #[arg(long, value_name = "id", conflicts_with_all = ["prompt", "prompt_file"])]
+    session: Option<String>,
     /// The form of the patches
     #[arg(long, value_name = "form", default_value = "binary")]
     patches: Form,
@@ -64,7 +67,7 @@ pub(super) struct Arguments {
 /// When the commits cannot be read or the journal cannot be written.
 pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     ui.set_quiet(arguments.quiet);
-    if arguments.prompts.is_empty() && !arguments.no_prompt {
+    if arguments.prompts.is_empty() && !arguments.no_prompt && arguments.session.is_none() {
         ui.say("fatal: a journal needs a prompt: give --prompt, --prompt-file or --session");
         ui.say("hint: --no-prompt records an empty one and marks it");
         return Ok(Exit::USAGE);
@@ -77,14 +80,15 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     if !output::may_write(&arguments.output, arguments.yes, ui)? {
         return Ok(Exit::No);
     }
-    let store = Store::open(&repo, Place::Outside)?;
+    let mut store = Store::open(&repo, Place::Outside)?;
     let prompts = arguments.prompts.read()?;
     let (range, exit) = match &arguments.range {
         Some(words) => (Range::named(&repo, &store, words)?, Exit::Done),
         None => around(&repo, &arguments.command, ui)?,
     };
-    let parts = parts(&arguments, prompts, exit)?;
-    let commits = commits(&repo, &store, &arguments, range)?;
+    let parts = parts(&repo, &arguments, prompts, exit)?;
+    let commits = commits(&repo, &mut store, &arguments, range)?;
+    warn_of_secrets(&mut store, &commits, ui)?;
     drop(store);
     let text = compose::journal(&parts, &commits, output::form(&arguments.output));
     let findings = proof::of(&repo, &text)?;
@@ -113,7 +117,14 @@ fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit
     };
     if repo.worktree().is_some() {
         let left = repo
-            .git(["status", "--porcelain", "-z", "--no-renames"])
+            .git([
+                "status",
+                "--porcelain",
+                "-z",
+                "--no-renames",
+                "--untracked-files=normal",
+            ])
+            .arg("--ignore-submodules=none")
             .stdout()?;
         let paths = left
             .split(|b| *b == 0)
@@ -128,14 +139,22 @@ fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit
     Ok((range, exit))
 }
 
-fn parts(arguments: &Arguments, prompts: Vec<String>, exit: Exit) -> Result<Vec<Part>> {
-    let mut parts: Vec<Part> = prompts
-        .into_iter()
-        .map(|prompt| Part {
-            prompt,
-            ..Part::default()
-        })
-        .collect();
+fn parts(
+    repo: &Repo,
+    arguments: &Arguments,
+    prompts: Vec<String>,
+    exit: Exit,
+) -> Result<Vec<Part>> {
+    let mut parts: Vec<Part> = match &arguments.session {
+        Some(id) => session::parts(repo, id)?,
+        None => prompts
+            .into_iter()
+            .map(|prompt| Part {
+                prompt,
+                ..Part::default()
+            })
+            .collect(),
+    };
     if arguments.no_prompt {
         parts.push(Part {
             marks: Some(json!({"chars": 0, "cut": false, "masked": false, "absent": true})),
@@ -153,7 +172,7 @@ fn parts(arguments: &Arguments, prompts: Vec<String>, exit: Exit) -> Result<Vec<
     Ok(parts)
 }
 
-fn commits(repo: &Repo, store: &Store, arguments: &Arguments, range: Range) -> Result<Commits> {
+fn commits(repo: &Repo, store: &mut Store, arguments: &Arguments, range: Range) -> Result<Commits> {
     let is_lossless = !arguments.no_lossless;
     let mut pairs = Vec::with_capacity(range.commits.len());
     for (id, raw) in &range.commits {
@@ -166,7 +185,7 @@ fn commits(repo: &Repo, store: &Store, arguments: &Arguments, range: Range) -> R
         };
         pairs.push((parent, tree));
     }
-    let patches = diffs::between(store.room(), &pairs, arguments.patches)?;
+    let patches = diffs::between(store.room()?, &pairs, arguments.patches)?;
     let size: u64 = range
         .commits
         .iter()
@@ -212,6 +231,29 @@ fn commits(repo: &Repo, store: &Store, arguments: &Arguments, range: Range) -> R
     })
 }
 
+/// Names what looks like a secret in what the commits add.
+fn warn_of_secrets(store: &mut Store, commits: &Commits, ui: &mut Ui) -> Result<()> {
+    let mut pairs = Vec::new();
+    for (_, raw, _) in &commits.commits {
+        let parent = match raw.parents().first() {
+            Some(parent) => store.tree_of(*parent)?,
+            None => ObjectId::empty_tree(store.hash()),
+        };
+        pairs.extend(raw.tree().map(|tree| (parent, tree)));
+    }
+    let patches = diffs::readable(store.room()?, &pairs)?;
+    for ((id, ..), patch) in commits.commits.iter().zip(patches) {
+        let found = leaks::of(&patch);
+        if !found.is_empty() {
+            ui.warn(format_args!(
+                "commit {id} adds what looks like a secret, and the journal holds it:\n{}",
+                crate::ui::listed(&found)
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn tell(
     arguments: &Arguments,
     commits: &Commits,
@@ -232,6 +274,9 @@ fn tell(
     for (id, raw, _) in &commits.commits {
         match plain::outcome(raw) {
             Plain::Same | Plain::Unavailable(_) => {}
+            Plain::OtherInOldGits(why) => ui.note(format_args!(
+                "commit {id}: a reader of the plain fields with an older git gets another id: {why}"
+            )),
             Plain::Other(why) => ui.note(format_args!(
                 "commit {id}: a reader of the plain fields gets another id: {why}"
             )),

@@ -72,5 +72,5 @@ pub(super) fn rebuilt(
         .iter()
         .map(|c| (c.parent_tree, c.tree))
         .collect();
-    diffs::readable(store.room(), &pairs).map(Ok)
+    diffs::readable(store.room()?, &pairs).map(Ok)
 }

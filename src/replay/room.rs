@@ -11,8 +11,9 @@ use gix::hash::Kind as HashKind;
 use tempfile::TempDir;
 
 use crate::error::{Context, Result};
+use crate::git::ByteSlice;
 use crate::git::command::Child;
-use crate::git::{ByteSlice, Repo};
+use crate::state::crash;
 use crate::state::file::explain;
 
 /// Where a room is made.
@@ -32,20 +33,21 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Makes a room for `repo`.
-    pub(super) fn open(repo: &Repo, place: Place) -> Result<Self> {
-        let store = repo.common_dir().join("objects");
+    /// Makes a room beside the object store `store`.
+    pub(super) fn open(store: &Path, hash: HashKind, place: Place) -> Result<Self> {
+        let store = store.to_owned();
         let parent = match place {
             Place::InStore => store.clone(),
             Place::Outside => std::env::temp_dir(),
         };
+        crash::point();
         let folder = tempfile::Builder::new()
             .prefix("tmp_objdir-replay-")
             .tempdir_in(&parent)
             .map_err(|e| explain(e, &parent))
             .with_context(|| format!("cannot make a folder in '{}'", parent.display()))?;
         let room = Room { folder, store };
-        room.furnish(repo.gix().object_hash())
+        room.furnish(hash)
             .with_context(|| format!("cannot write in '{}'", parent.display()))?;
         Ok(room)
     }
@@ -84,11 +86,6 @@ impl Room {
     /// Its object store, which sees the repository's as well.
     pub(super) fn objects(&self) -> PathBuf {
         self.path().join("objects")
-    }
-
-    /// The repository's object store.
-    pub(super) fn store(&self) -> &Path {
-        &self.store
     }
 
     /// Git in this room: nobody's configuration, attributes or hooks.

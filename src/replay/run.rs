@@ -42,8 +42,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "turns")]
     stop_after: Option<usize>,
     /// Emit the recorded events again, as JSON lines on standard output
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     events: bool,
+    /// Append the events to the trajectory of this session instead
+    #[arg(long, value_name = "id", requires = "events")]
+    session: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -83,13 +86,21 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     };
     let (verdict, store) = replay(&repo, &journal, &wish, place)?;
     let made = make_branch(&repo, &journal.name, &arguments, &verdict, store)?;
-    if arguments.events {
-        emit::events(&journal, verdict.turns, ui)?;
+    match &arguments.session {
+        Some(id) => emit::to_session(&repo, &journal, verdict.turns, id)?,
+        None if arguments.events => emit::to_output(&journal, verdict.turns, ui)?,
+        None => {}
     }
     if arguments.json {
         ui.json(&report::document(&journal, &verdict, &made))?;
     } else {
-        report::tell(&journal, &verdict, &made, !arguments.events, ui)?;
+        report::tell(
+            &journal,
+            &verdict,
+            &made,
+            !arguments.events || arguments.session.is_some(),
+            ui,
+        )?;
     }
     let is_well = !verdict.has_ended && verdict.failure.is_none();
     Ok(if is_well { Exit::Done } else { Exit::No })

@@ -1,6 +1,8 @@
 //! The objects of a replay: those of the repository, and new ones that nobody
 //! sees until they are published.
 
+use std::path::{Path, PathBuf};
+
 use gix::ObjectId;
 use gix::hash::Kind as HashKind;
 use gix::objs::Find;
@@ -8,40 +10,44 @@ use gix::objs::Find;
 use crate::error::{Context, Result, ensure};
 use crate::git::{Kind, Repo};
 use crate::replay::object::RawCommit;
-use crate::replay::pack::Pack;
+use crate::replay::pack::{Pack, Spill};
 use crate::replay::room::{Place, Room};
 use crate::replay::tree::Objects;
+use crate::state::crash;
 
 /// Up to here new objects are stored loose, as `transfer.unpackLimit` has it.
 const FEW: usize = 100;
+/// And up to this many bytes, since they are fed to git from memory.
+const SMALL: u64 = 8 << 20;
 
 /// Old and new objects behind one face. Replacements (`refs/replace`) are not
-/// followed: an id means its own bytes.
+/// followed: an id means its own bytes. Nothing is on disk until there is too
+/// much of it for memory, or git is needed.
 pub(super) struct Store {
-    room: Room,
+    /// The repository's objects.
+    store: PathBuf,
+    place: Place,
     hash: HashKind,
+    room: Option<Room>,
     odb: gix::odb::Handle,
-    pack: Option<Pack>,
+    pack: Pack,
     /// What a tree in the making needs; kept or dropped as a whole.
     staged: Vec<(ObjectId, Kind, Vec<u8>)>,
-    /// New objects in packs that are complete already.
-    packed: usize,
-    has_loose: bool,
 }
 
 impl Store {
-    /// The objects of `repo` with a room for new ones.
+    /// The objects of `repo` with a place for new ones.
     pub(super) fn open(repo: &Repo, place: Place) -> Result<Self> {
-        let room = Room::open(repo, place)?;
         let hash = repo.gix().object_hash();
+        let store = repo.common_dir().join("objects");
         Ok(Store {
-            odb: objects_of(&room, hash)?,
-            room,
+            odb: objects_at(&store, hash)?,
+            store,
+            place,
             hash,
-            pack: None,
+            room: None,
+            pack: Pack::new(hash),
             staged: Vec::new(),
-            packed: 0,
-            has_loose: false,
         })
     }
 
@@ -51,8 +57,12 @@ impl Store {
     }
 
     /// The room, for git's own work.
-    pub(super) fn room(&self) -> &Room {
-        &self.room
+    pub(super) fn room(&mut self) -> Result<&Room> {
+        let room = match self.room.take() {
+            Some(room) => room,
+            None => Room::open(&self.store, self.hash, self.place)?,
+        };
+        Ok(self.room.insert(room))
     }
 
     /// The id that `content` has as a `kind`.
@@ -62,9 +72,7 @@ impl Store {
 
     /// The object called `id`, when it is here.
     pub(super) fn find(&self, id: ObjectId) -> Result<Option<(Kind, Vec<u8>)>> {
-        if let Some(pack) = &self.pack
-            && let Some(found) = pack.find(&id)?
-        {
+        if let Some(found) = self.pack.find(&id)? {
             return Ok(Some(found));
         }
         let mut content = Vec::new();
@@ -106,14 +114,21 @@ impl Store {
 
     /// Keeps `content` as the `kind` called `id`.
     pub(super) fn add(&mut self, id: ObjectId, kind: Kind, content: &[u8]) -> Result<()> {
-        if self.pack.is_none() {
-            let path = self.room.objects().join("pack/tmp_pack");
-            self.pack = Some(Pack::create(path, self.hash)?);
+        if self.pack.contains(&id) {
+            return Ok(());
         }
-        match &mut self.pack {
-            Some(pack) if !pack.contains(&id) => pack.add(id, kind, content),
-            _ => Ok(()),
+        self.pack.add(id, kind, content)?;
+        if self.pack.wants_file() {
+            let file = match self.place {
+                Place::InStore => Spill::named(self.room()?.objects().join("pack/tmp_pack"))?,
+                Place::Outside => Spill {
+                    file: tempfile::tempfile().context("cannot make a temporary file")?,
+                    path: None,
+                },
+            };
+            self.pack.spill(file)?;
         }
+        Ok(())
     }
 
     /// Shows git in the room what is new.
@@ -123,33 +138,31 @@ impl Store {
 
     /// Sees what git in the room has written.
     pub(super) fn see_git(&mut self) -> Result<()> {
-        self.has_loose = true;
         // A handle holds a table of packs whose size is fixed when it is opened.
-        self.odb = objects_of(&self.room, self.hash)?;
+        let objects = self.room()?.objects();
+        self.odb = objects_at(&objects, self.hash)?;
         Ok(())
     }
 
     fn complete(&mut self, synced: bool) -> Result<()> {
-        if let Some(pack) = self.pack.take() {
-            self.packed += pack.len();
-            pack.finish(synced)?;
-            self.odb = objects_of(&self.room, self.hash)?;
+        if self.pack.len() > 0 {
+            let folder = self.room()?.objects().join("pack");
+            std::mem::replace(&mut self.pack, Pack::new(self.hash)).finish(&folder, synced)?;
+            self.see_git()?;
         }
         Ok(())
     }
 
     /// Moves all new objects into the repository.
     pub(super) fn publish(mut self, repo: &Repo) -> Result<()> {
-        ensure!(
-            self.room.path().starts_with(self.room.store()),
-            "this replay writes nothing"
-        );
-        let is_small = self.packed == 0 && !self.has_loose;
-        if let Some(pack) = self.pack.take_if(|pack| is_small && pack.len() < FEW) {
-            return unpack(repo, pack.stream()?);
+        ensure!(self.place == Place::InStore, "this replay writes nothing");
+        let is_small = self.pack.len() < FEW && self.pack.size() < SMALL;
+        if self.room.is_none() && is_small {
+            return unpack(repo, self.pack.stream()?);
         }
         self.complete(true)?;
-        crate::replay::migrate::objects(&self.room.objects(), self.room.store(), repo.sharing())
+        let from = self.room()?.objects();
+        crate::replay::migrate::objects(&from, &self.store, repo.sharing())
     }
 }
 
@@ -172,13 +185,13 @@ impl Objects for Store {
     }
 }
 
-fn objects_of(room: &Room, hash: HashKind) -> Result<gix::odb::Handle> {
-    let objects = room.objects();
-    gix::odb::at(&objects, hash).with_context(|| format!("cannot open '{}'", objects.display()))
+fn objects_at(objects: &Path, hash: HashKind) -> Result<gix::odb::Handle> {
+    gix::odb::at(objects, hash).with_context(|| format!("cannot open '{}'", objects.display()))
 }
 
 /// Stores the objects of a small pack loose, as a fetch of this size does.
 fn unpack(repo: &Repo, pack: Vec<u8>) -> Result<()> {
+    crash::point();
     repo.git_unhooked(["unpack-objects", "-q"])
         .input(pack)
         .stdout()?;

@@ -132,6 +132,11 @@ fn a_page_names_exactly_the_options_that_exist() {
 fn a_page_names_exactly_the_settings_that_are_read() {
     for program in PROGRAMS {
         let page = text(&format!("man/git-{program}.1"));
+        // `replay.*` is git's own.
+        let program = match *program {
+            "replay" => "journal",
+            program => program,
+        };
         let mut read = BTreeSet::new();
         let mut folders = vec![file("src")];
         while let Some(folder) = folders.pop() {
@@ -296,6 +301,39 @@ fn bash_completes_through_gits_own_completion() {
         };
         assert_eq!(&offered, expected, "{line}<TAB>");
     }
+}
+
+#[test]
+fn bash_completes_git_replay_by_its_own_name() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    let gits_own = "/usr/share/bash-completion/completions/git";
+    if !Path::new(gits_own).exists() {
+        return;
+    }
+    let ours = file("completions/git-replay.bash");
+    let offers = |line: &str| {
+        let script = format!(
+            "source '{gits_own}'; source '{}'
+             COMP_LINE='{line}' COMP_POINT=${{#COMP_LINE}}
+             read -ra COMP_WORDS <<<\"$COMP_LINE\"
+             case \"$COMP_LINE\" in *' ') COMP_WORDS+=('') ;; esac
+             COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+             how=\"$(complete -p git-replay)\" how=\"${{how#* -F }}\"
+             \"${{how%% *}}\"
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            ours.display()
+        );
+        repo.write("../complete.bash", script);
+        let offered = repo.sh_ours("bash ../complete.bash").ok().lines();
+        let words = offered.iter().map(|word| word.trim_end().to_owned());
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>()
+    };
+    assert_eq!(offers("git-replay rec"), ["record"]);
+    assert_eq!(offers("git-replay --div"), ["--divergence="]);
+    assert_eq!(offers("git-replay test --format=j"), ["json", "junit"]);
+    assert_eq!(offers("git-replay record ma"), ["main"]);
+    // Files are bash's own business.
+    assert_eq!(offers("git-replay show "), [""; 0]);
 }
 
 #[test]

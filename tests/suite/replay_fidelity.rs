@@ -14,6 +14,8 @@ use crate::replay::Replay;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plain {
     Same,
+    /// The same in newer versions of git, another id in older ones.
+    Depends,
     Other,
     Refused,
     Unavailable,
@@ -74,7 +76,7 @@ const ODD: &[Odd] = &[
     author(
         "trailing dot",
         b"A. U. Thor Jr. <author@example.com> 1700000000 +0100",
-        Same,
+        Depends,
     ),
     author("empty email", b"A U Thor <> 1700000000 +0100", Same),
     message("no final newline", b"m", Same),
@@ -215,6 +217,7 @@ fn a_reader_of_the_plain_fields_gets_what_is_said() {
             .says("1 commit, rebuilt once from it with the same tree and id");
         let said = outcome.err();
         let told = match odd.plain {
+            Depends => said.contains("a reader of the plain fields with an older git"),
             Same => !said.contains("a reader of the plain fields"),
             Other => said.contains("a reader of the plain fields gets another id"),
             Refused => said.contains("a reader of the plain fields cannot make it"),
@@ -223,7 +226,12 @@ fn a_reader_of_the_plain_fields_gets_what_is_said() {
         assert!(told, "{}: {said}", odd.name);
         let entry = workspace(&repo.journal("one.json"));
         let found = plain_reader(&repo, &entry, &parent, &tree, &id);
-        assert_eq!(found, odd.plain, "{}", odd.name);
+        let wanted = match odd.plain {
+            Depends if found == Other => Other,
+            Depends => Same,
+            plain => plain,
+        };
+        assert_eq!(found, wanted, "{}", odd.name);
     }
 }
 
@@ -476,13 +484,18 @@ fn a_signature_of_gpg_stays_good() {
     let repo = Repo::with(&[("a", "a\n")]);
     let gpg = repo.home().join("g");
     std::fs::create_dir(&gpg).unwrap();
-    let repo = repo.env("GNUPGHOME", &gpg);
     repo.chmod(&gpg, 0o700);
-    repo.sh("gpg -q --batch --passphrase '' --quick-gen-key author@example.com ed25519 sign never")
-        .ok();
-    repo.git("config --global user.signingKey author@example.com")
-        .ok();
-    signed(&repo, &repo.clone());
+    let repo = repo.env("GNUPGHOME", &gpg);
+    let made =
+        "gpg -q --batch --passphrase '' --quick-gen-key author@example.com ed25519 sign never";
+    repo.sh(made).ok();
+    let program = repo.sh("command -v gpg").ok().out();
+    let clone = repo.fresh("main").env("GNUPGHOME", &gpg);
+    let config = [
+        ("user.signingKey", "author@example.com"),
+        ("gpg.program", &program),
+    ];
+    stays_good(&repo, &clone, &config);
     repo.sh("gpgconf --kill all").ok();
 }
 
@@ -496,26 +509,24 @@ fn a_signature_of_ssh_stays_good() {
     ))
     .ok();
     let public = repo.read(key.with_extension("pub"));
-    repo.write(
-        repo.home().join("signers"),
-        format!("author@example.com {public}"),
-    );
-    for (name, value) in [
-        ("gpg.format", "ssh".to_owned()),
-        ("user.signingKey", key.display().to_string()),
-        (
-            "gpg.ssh.allowedSignersFile",
-            repo.home().join("signers").display().to_string(),
-        ),
-    ] {
-        repo.run(["config", "--global", name, &value]).ok();
-    }
-    signed(&repo, &repo.clone());
+    let signers = repo.home().join("signers");
+    repo.write(&signers, format!("author@example.com {public}"));
+    let clone = repo.fresh("main");
+    let config = [
+        ("gpg.format", "ssh"),
+        ("user.signingKey", key.to_str().unwrap()),
+        ("gpg.ssh.allowedSignersFile", signers.to_str().unwrap()),
+    ];
+    stays_good(&repo, &clone, &config);
 }
 
-/// Records and replays a signed commit, and verifies it in the clone with `keys`.
+/// Records a commit that is signed under `config`, and verifies it in `clone`.
 #[track_caller]
-fn signed(repo: &Repo, keys: &Repo) {
+fn stays_good(repo: &Repo, clone: &Repo, config: &[(&str, &str)]) {
+    for (name, value) in config {
+        repo.run(["config", name, value]).ok();
+        clone.run(["config", name, value]).ok();
+    }
     repo.git("checkout -q -b signed").ok();
     repo.write("a", "b\n");
     repo.git("add a").ok();
@@ -525,12 +536,6 @@ fn signed(repo: &Repo, keys: &Repo) {
         .ok()
         .says("the signature is lost");
     let path = repo.path("../s.json").display().to_string();
-    // The clone borrows the home of the keys.
-    let clone = repo.fresh("main").env("HOME", keys.home());
-    let clone = match keys.home().join("g").exists() {
-        true => clone.env("GNUPGHOME", keys.home().join("g")),
-        false => clone,
-    };
     let branch = clone.replay(&path).ok().out();
     assert_eq!(clone.oid(&branch), repo.oid("signed"));
     clone.git(&format!("verify-commit {branch}")).ok();
@@ -541,11 +546,6 @@ fn signed(repo: &Repo, keys: &Repo) {
         .ok()
         .says("1 signatures left out, which sign other parents")
         .out();
-    assert!(
-        !clone
-            .git(&format!("cat-file commit {branch}"))
-            .ok()
-            .out()
-            .contains("gpgsig")
-    );
+    let commit = clone.git(&format!("cat-file commit {branch}")).ok().out();
+    assert!(!commit.contains("gpgsig"));
 }

@@ -2,15 +2,16 @@
 
 mod junit;
 mod lines;
+mod parallel;
+mod sources;
 mod verdict;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::cli::Exit;
-use crate::error::{Context, Result, ensure};
+use crate::error::Result;
 use crate::git::Repo;
 use crate::ui::Ui;
 use verdict::Tested;
@@ -55,17 +56,8 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
         None => None,
     };
     drop(repo);
-    let journals = found(&arguments.journals)?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(arguments.jobs)
-        .build()
-        .context("cannot start threads")?;
-    let tested: Vec<Tested> = pool.install(|| {
-        journals
-            .par_iter()
-            .map(|path| Tested::of(path, from))
-            .collect()
-    });
+    let journals = sources::journals(&arguments.journals)?;
+    let tested = parallel::tested(&journals, from, arguments.jobs);
     match arguments.format {
         Format::Human => lines::human(&tested, ui)?,
         Format::Tap => lines::tap(&tested, ui)?,
@@ -77,36 +69,4 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     } else {
         Exit::No
     })
-}
-
-/// The files that `arguments` name, those in a folder by name.
-fn found(arguments: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut journals = Vec::new();
-    for path in arguments {
-        if !path.is_dir() || path.join("objects/logs").is_dir() {
-            journals.push(path.clone());
-            continue;
-        }
-        let mut inside = Vec::new();
-        let entries = std::fs::read_dir(path);
-        for entry in entries.with_context(|| format!("cannot list '{}'", path.display()))? {
-            let file = entry?.path();
-            if is_journal(&file) {
-                inside.push(file);
-            }
-        }
-        ensure!(
-            !inside.is_empty(),
-            "'{}' holds no journals (*.json, *.jsonl)",
-            path.display()
-        );
-        inside.sort();
-        journals.append(&mut inside);
-    }
-    Ok(journals)
-}
-
-fn is_journal(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    matches!(extension, Some("json" | "jsonl" | "ndjson")) && path.is_file()
 }
