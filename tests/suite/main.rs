@@ -30,5 +30,7 @@ mod replay_fidelity;
 mod replay_isolation;
 mod replay_journal;
 mod replay_name;
+mod trajectory_import;
+mod trajectory_log;
 mod trajectory_masking;
 mod tty;
