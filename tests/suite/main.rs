@@ -35,5 +35,7 @@ mod replay_isolation;
 mod replay_journal;
 mod replay_name;
 mod replay_session;
+mod trajectory_import;
+mod trajectory_log;
 mod trajectory_masking;
 mod tty;
