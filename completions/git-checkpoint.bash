@@ -10,7 +10,7 @@ __git_checkpoint_numbers ()
 
 _git_checkpoint ()
 {
-	local subcommands="save wrote list show status diff undo redo fsck drop prune export import"
+	local subcommands="save wrote list show status diff undo redo run fsck drop prune export import"
 	local subcommand="$(__git_find_on_cmdline "$subcommands")"
 
 	case "$prev" in
@@ -37,13 +37,13 @@ _git_checkpoint ()
 
 	case "$subcommand,$cur" in
 	,--*)
-		__gitcomp "--message --before= --after --if-changed --tool --path --call --session --quiet --json"
+		__gitcomp "--message --before= --after --if-changed --tool --path --call --session --include --quiet --json"
 		;;
 	,*)
 		__gitcomp "$subcommands"
 		;;
 	save,--*)
-		__gitcomp "--message --before= --after --if-changed --tool --path --call --session --quiet --json"
+		__gitcomp "--message --before= --after --if-changed --tool --path --call --session --include --quiet --json"
 		;;
 	list,--*)
 		__gitcomp "--lane --all --json"
@@ -61,7 +61,7 @@ _git_checkpoint ()
 		__gitcomp "--stat"
 		;;
 	undo,--*)
-		__gitcomp "--to --others= --agent-only --no-head --dry-run --yes --quiet --json"
+		__gitcomp "--to --others= --agent-only --session --index --head --no-head --dry-run --yes --quiet --json"
 		;;
 	redo,--*)
 		__gitcomp "--others= --agent-only --no-head --dry-run --yes --quiet --json"
@@ -77,6 +77,9 @@ _git_checkpoint ()
 		;;
 	export,--*)
 		__gitcomp "--output"
+		;;
+	run,--*)
+		__gitcomp "--message --test --no-rollback --allow --unprotected --json"
 		;;
 	show,*|diff,*|undo,*|fsck,*|drop,*|export,*)
 		__gitcomp_nl "$(__git_checkpoint_numbers)"

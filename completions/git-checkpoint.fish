@@ -17,6 +17,7 @@ function __fish_git_checkpoint_needs_command
     and not contains -- prune $words
     and not contains -- export $words
     and not contains -- import $words
+    and not contains -- run $words
 end
 
 function __fish_git_checkpoint_using
@@ -54,15 +55,17 @@ complete -f -c git -n __fish_git_checkpoint_needs_command -a drop -d 'Delete che
 complete -f -c git -n __fish_git_checkpoint_needs_command -a prune -d 'Delete old checkpoints'
 complete -f -c git -n __fish_git_checkpoint_needs_command -a export -d 'Write a checkpoint into one file'
 complete -f -c git -n __fish_git_checkpoint_needs_command -a import -d 'Take the checkpoints of such a file'
+complete -f -c git -n __fish_git_checkpoint_needs_command -a run -d 'Run a command between two checkpoints'
 
-complete -f -c git -n '__fish_git_checkpoint_using save' -s m -l message -x -d 'Label'
+complete -f -c git -n '__fish_git_checkpoint_using save run' -s m -l message -x -d 'Label'
 complete -f -c git -n '__fish_git_checkpoint_using save' -l before -x -a 'write command' -d 'What is about to happen'
 complete -f -c git -n '__fish_git_checkpoint_using save' -l after -x -a '(__fish_git_checkpoint_numbers)' -d 'The command has ended'
 complete -f -c git -n '__fish_git_checkpoint_using save' -l if-changed -d 'None when nothing changed'
 complete -f -c git -n '__fish_git_checkpoint_using save' -l tool -x -d 'Name of the tool'
 complete -c git -n '__fish_git_checkpoint_using save' -l path -r -F -d 'Path about to be written'
+complete -c git -n '__fish_git_checkpoint_using save' -l include -r -F -d 'Ignored paths to capture too'
 complete -f -c git -n '__fish_git_checkpoint_using save' -l call -x -d 'Id of the call'
-complete -f -c git -n '__fish_git_checkpoint_using save wrote' -l session -x -d 'Id of the session'
+complete -f -c git -n '__fish_git_checkpoint_using save wrote undo' -l session -x -d 'Id of the session'
 complete -c git -n '__fish_git_checkpoint_using wrote' -F
 complete -f -c git -n '__fish_git_checkpoint_using list' -l lane -x -a '(__fish_git_checkpoint_lanes)' -d 'Of another worktree'
 complete -f -c git -n '__fish_git_checkpoint_using list' -l all -d 'Every lane'
@@ -77,9 +80,15 @@ complete -f -c git -n '__fish_git_checkpoint_using undo redo' -l no-head -d 'Alt
 complete -f -c git -n '__fish_git_checkpoint_using undo redo drop prune' -s n -l dry-run -d 'Show what would be done'
 complete -f -c git -n '__fish_git_checkpoint_using undo redo drop prune' -s y -l yes -d 'Do not ask'
 complete -f -c git -n '__fish_git_checkpoint_using save undo redo drop prune' -s q -l quiet -d 'Say less'
-complete -f -c git -n '__fish_git_checkpoint_using save list show status undo redo fsck' -l json -d 'Print JSON'
+complete -f -c git -n '__fish_git_checkpoint_using save list show status undo redo run fsck' -l json -d 'Print JSON'
 complete -f -c git -n '__fish_git_checkpoint_using prune' -l keep -x -d 'All but the newest'
 complete -f -c git -n '__fish_git_checkpoint_using prune' -l older-than -x -a '30.days 2.weeks 12.hours now' -d 'Only what is older'
 complete -f -c git -n '__fish_git_checkpoint_using prune' -l all -d 'Of every lane'
 complete -c git -n '__fish_git_checkpoint_using export' -s o -l output -r -F -d 'Write into this file'
 complete -c git -n '__fish_git_checkpoint_using import' -F
+complete -f -c git -n '__fish_git_checkpoint_using undo' -l index -d 'Bring the index back too'
+complete -f -c git -n '__fish_git_checkpoint_using undo' -l head -d 'Move the branch back too'
+complete -f -c git -n '__fish_git_checkpoint_using run' -l test -x -d 'Command that says whether it is good'
+complete -f -c git -n '__fish_git_checkpoint_using run' -l no-rollback -d 'Leave the result'
+complete -f -c git -n '__fish_git_checkpoint_using run' -l allow -x -d 'Where the command may write'
+complete -f -c git -n '__fish_git_checkpoint_using run' -l unprotected -d 'Run without a checkpoint too'

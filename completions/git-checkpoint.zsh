@@ -30,6 +30,7 @@ _git-checkpoint () {
     '*--path[path that is about to be written]:path:_files'
     '--call[id of the call]:id'
     '--session[id of the session]:id'
+    '*--include[capture these ignored paths too]:pathspec:_files'
     '(-q --quiet)'{-q,--quiet}'[do not list what could not be captured]'
     '--json[print the checkpoint as JSON]'
   )
@@ -68,6 +69,7 @@ _git-checkpoint () {
         'prune:delete old checkpoints'
         'export:write a checkpoint into one file'
         'import:take the checkpoints of such a file'
+        'run:run a command between two checkpoints'
       )
       _describe -t commands command commands && ret=0
       ;;
@@ -98,6 +100,8 @@ _git-checkpoint () {
           ;;
         (undo)
           _arguments $restore '--to[the checkpoint to restore]:checkpoint:_git-checkpoint-numbers' \
+            '--session[only what this session changed]:id' '--index[bring the index back too]' \
+            '(--no-head)--head[move the branch back too]' \
             '1:checkpoint:_git-checkpoint-numbers' '*:path:_files' && ret=0
           ;;
         (redo)
@@ -120,6 +124,13 @@ _git-checkpoint () {
           ;;
         (import)
           _arguments '1:file:_files' && ret=0
+        (run)
+          _arguments '(-m --message)'{-m,--message}'[label of the checkpoint]:label' \
+            '--test[command that says whether the result is good]:command' \
+            '--no-rollback[leave the result even when the test fails]' \
+            '*--allow[where the command may write]:pathspec:_files' \
+            '--unprotected[run even when no checkpoint can be taken]' \
+            '--json[print what happened as JSON]' '*:::command:_normal' && ret=0
           ;;
       esac
       ;;

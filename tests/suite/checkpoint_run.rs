@@ -1,0 +1,102 @@
+//! `git checkpoint run`: a command between two checkpoints, its streams and its
+//! code its own.
+
+use crate::common::Repo;
+
+fn small() -> Repo {
+    Repo::with(&[("a", "1\n"), ("b", "2\n"), ("dir/c", "3\n")])
+}
+
+#[test]
+fn the_command_is_between_two_checkpoints() {
+    let repo = small();
+    let ran = repo
+        .git("checkpoint run -- sh -c 'echo out; echo err >&2; echo 9 >a'")
+        .ok();
+    assert_eq!(ran.out(), "out");
+    assert!(ran.err().contains("err"), "{ran:?}");
+    let listed = repo.git("checkpoint list --json").ok().json();
+    assert_eq!(listed[0]["kind"], "before-command");
+    assert_eq!(listed[1]["kind"], "after-command");
+    assert_eq!(listed[1]["after"], 1);
+    assert_eq!(repo.tree_of(2), repo.oracle_tree());
+    // What it changed is known to be its own.
+    repo.git("checkpoint undo --to 1").ok();
+    assert_eq!(repo.read("a"), "1\n");
+}
+
+#[test]
+fn its_code_is_our_code() {
+    let repo = small();
+    for code in [0, 1, 7, 77, 255] {
+        repo.git(&format!("checkpoint run -- sh -c 'exit {code}'"))
+            .fails(code);
+    }
+    repo.git("checkpoint run -- sh -c 'kill -TERM $$'")
+        .fails(128 + 15);
+    repo.git("checkpoint run -- ./no-such-program").fails(127);
+    repo.write("plain", "not executable\n");
+    repo.git("checkpoint run -- ./plain").fails(126);
+    repo.git("checkpoint run").fails(129);
+}
+
+#[test]
+fn its_input_is_our_input() {
+    let repo = small();
+    let fed = repo.feed("checkpoint run -- tr a-z A-Z", "loud\n").ok();
+    assert_eq!(fed.out(), "LOUD");
+}
+
+#[test]
+fn a_failed_test_puts_it_back() {
+    let repo = small();
+    let before = (repo.disk(), repo.fingerprint());
+    repo.git("checkpoint run --test 'grep -q 1 a' -- sh -c 'echo 9 >a; echo n >new; rm b'")
+        .fails(1);
+    assert_eq!((repo.disk(), repo.fingerprint()), before);
+    // The after-checkpoint is the way back to what it left.
+    repo.git("checkpoint undo 2 --others=revert").ok();
+    assert_eq!((repo.read("a"), repo.exists("b")), ("9\n".into(), false));
+}
+
+#[test]
+fn a_failed_test_can_leave_it_for_study() {
+    let repo = small();
+    repo.git("checkpoint run --no-rollback --test false -- sh -c 'echo 9 >a'")
+        .fails(1);
+    assert_eq!(repo.read("a"), "9\n");
+}
+
+#[test]
+fn a_good_test_leaves_it() {
+    let repo = small();
+    repo.git("checkpoint run --test 'grep -q 9 a' -- sh -c 'echo 9 >a'")
+        .ok();
+    assert_eq!(repo.read("a"), "9\n");
+}
+
+#[test]
+fn what_it_wrote_outside_the_fence_is_put_back() {
+    let repo = small();
+    repo.git("checkpoint run --allow dir -- sh -c 'echo 9 >a; echo 9 >dir/c; echo n >dir/new'")
+        .fails(1)
+        .says("a");
+    assert_eq!(repo.read("a"), "1\n");
+    assert_eq!(
+        (repo.read("dir/c"), repo.exists("dir/new")),
+        ("9\n".into(), true)
+    );
+    repo.git("checkpoint run --allow dir -- sh -c 'echo 8 >dir/c'")
+        .ok();
+}
+
+#[test]
+fn without_a_checkpoint_it_does_not_run() {
+    let repo = small();
+    repo.git("config checkpoint.maxFiles 1").ok();
+    repo.git("checkpoint run -- sh -c 'echo 9 >a'").fails(128);
+    assert_eq!(repo.read("a"), "1\n");
+    repo.git("checkpoint run --unprotected -- sh -c 'echo 9 >a'")
+        .ok();
+    assert_eq!(repo.read("a"), "9\n");
+}
