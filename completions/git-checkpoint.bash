@@ -73,7 +73,7 @@ _git_checkpoint ()
 		__gitcomp "--dry-run --yes --quiet"
 		;;
 	prune,--*)
-		__gitcomp "--keep --older-than --all --dry-run --yes --quiet"
+		__gitcomp "--keep --older-than --all --auto --dry-run --yes --quiet"
 		;;
 	export,--*)
 		__gitcomp "--output"

@@ -84,6 +84,7 @@ complete -f -c git -n '__fish_git_checkpoint_using save list show status undo re
 complete -f -c git -n '__fish_git_checkpoint_using prune' -l keep -x -d 'All but the newest'
 complete -f -c git -n '__fish_git_checkpoint_using prune' -l older-than -x -a '30.days 2.weeks 12.hours now' -d 'Only what is older'
 complete -f -c git -n '__fish_git_checkpoint_using prune' -l all -d 'Of every lane'
+complete -f -c git -n '__fish_git_checkpoint_using prune' -l auto -d 'What save does by itself'
 complete -c git -n '__fish_git_checkpoint_using export' -s o -l output -r -F -d 'Write into this file'
 complete -c git -n '__fish_git_checkpoint_using import' -F
 complete -f -c git -n '__fish_git_checkpoint_using undo' -l index -d 'Bring the index back too'

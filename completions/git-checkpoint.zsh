@@ -116,7 +116,7 @@ _git-checkpoint () {
         (prune)
           _arguments $delete '--keep[all but the newest]:count' \
             '--older-than[only what is older]:age:(30.days 2.weeks 12.hours now)' \
-            '--all[of every lane]' && ret=0
+            '--all[of every lane]' '--auto[what save does by itself]' && ret=0
           ;;
         (export)
           _arguments '(-o --output)'{-o,--output}'[write into this file]:file:_files' \

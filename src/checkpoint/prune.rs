@@ -9,7 +9,7 @@ use crate::git::Repo;
 use crate::lane::age::Age;
 use crate::lane::expire::{self, KEEP, Rule, expired};
 use crate::lane::needed::needed;
-use crate::lane::{Lane, find};
+use crate::lane::{Lane, find, upkeep};
 use crate::ui::Ui;
 
 #[derive(Args)]
@@ -23,6 +23,9 @@ pub(super) struct Arguments {
     /// Of every lane, also of worktrees that are gone
     #[arg(long)]
     all: bool,
+    /// Do what save does by itself once a day, and pack what is many
+    #[arg(long, conflicts_with_all = ["keep", "older_than", "all", "dry_run", "yes"])]
+    auto: bool,
     /// Show what would be deleted, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -36,6 +39,10 @@ pub(super) struct Arguments {
 
 pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     ui.set_quiet(arguments.quiet);
+    if arguments.auto {
+        upkeep::run(repo)?;
+        return Ok(Exit::Done);
+    }
     let asked_age = arguments
         .older_than
         .as_deref()

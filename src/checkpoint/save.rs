@@ -14,6 +14,7 @@ use crate::git::Repo;
 use crate::git::quote::quoted;
 use crate::lane::record::Kind;
 use crate::lane::save::{self, Request};
+use crate::lane::upkeep;
 use crate::state::lock::PATIENCE;
 use crate::ui::{Ui, listed};
 use gix::bstr::ByteSlice;
@@ -127,6 +128,11 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         ui.json(&checkpoint_json(&checkpoint))?;
     } else {
         writeln!(ui.out, "{}", checkpoint.number())?;
+    }
+    ui.flush()?;
+    // The checkpoint stands, whatever becomes of the work after it.
+    if let Err(error) = upkeep::after_save(repo, checkpoint.record.number) {
+        ui.warn(format_args!("checkpoints are not kept in order: {error:#}"));
     }
     Ok(Exit::Done)
 }

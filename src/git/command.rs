@@ -5,7 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -285,7 +285,8 @@ impl Child {
         }
     }
 
-    /// Starts it with closed streams and does not wait for it.
+    /// Starts it and leaves it alone: without our streams, and not ended by what
+    /// ends our group of processes.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -294,6 +295,7 @@ impl Child {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start '{}'", self.shown))?;
         Ok(())

@@ -214,6 +214,11 @@ impl Repo {
         self.git_dir.join("index")
     }
 
+    /// Whether git's own gc is under way, by the file that it holds meanwhile.
+    pub fn gc_runs(&self) -> bool {
+        self.common_dir.join("gc.pid").exists()
+    }
+
     /// Who may read our files.
     pub fn sharing(&self) -> Sharing {
         self.sharing

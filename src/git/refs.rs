@@ -2,6 +2,7 @@
 //! never write a reflog, and go through git where gix cannot (reftable).
 
 use std::fs::File;
+use std::path::Path;
 
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice};
@@ -159,6 +160,21 @@ impl Repo {
         self.update_by_git(commands)
     }
 
+    /// Puts our loose refs, when they are many, into packed-refs, and nobody else's.
+    /// git can do that since 2.42; an older one leaves them as they are.
+    ///
+    /// # Errors
+    /// When git cannot be started.
+    pub fn pack_harness_refs(&self) -> Result<()> {
+        if !self.backend().is_files() || count(&self.common_dir().join("refs/harness")) <= MANY {
+            return Ok(());
+        }
+        // An unknown option, or a lock that somebody holds: another time.
+        self.git_unhooked(["pack-refs", "--include", "refs/harness/*"])
+            .output()
+            .map(drop)
+    }
+
     fn edit_ref(&self, name: &str, change: Change) -> Result<()> {
         let edit = RefEdit {
             change,
@@ -182,6 +198,20 @@ impl Repo {
             .stdout()?;
         Ok(())
     }
+}
+
+/// As few loose refs as this are no burden.
+const MANY: usize = 200;
+
+/// The number of files in `folder` and below.
+fn count(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => count(&entry.path()),
+            _ => 1,
+        })
+        .sum()
 }
 
 fn no_log() -> LogChange {

@@ -18,6 +18,8 @@ pub mod remove;
 pub mod save;
 pub mod trailer;
 pub mod transfer;
+pub mod upkeep;
+mod whole;
 pub mod wrote;
 
 pub use find::Checkpoint;

@@ -6,15 +6,17 @@ use std::time::{Duration, SystemTime};
 use gix::ObjectId;
 use gix::objs::Kind as ObjectKind;
 
-use crate::error::{Result, hinted};
+use crate::error::{Error, Result, hinted};
 use crate::git::Repo;
 use crate::lane::find::{self, Checkpoint};
 use crate::lane::identity::Lane;
 use crate::lane::position::Position;
 use crate::lane::record::Record;
-use crate::lane::{index_state, wrote};
-use crate::snapshot::sink::{Sink, Writing, Written};
-use crate::snapshot::take::Snapshot;
+use crate::lane::whole::{self, Published};
+use crate::lane::{index_state, upkeep, wrote};
+use crate::snapshot::restore::pause;
+use crate::snapshot::sink::{Writing, Written};
+use crate::snapshot::take::{Parts, Snapshot};
 use crate::state::crash;
 
 /// How objects and refs are made durable, from `checkpoint.fsync` and `core.fsync`.
@@ -96,6 +98,22 @@ impl Turn {
         record: Record,
         keeping: Keeping,
     ) -> Result<Checkpoint> {
+        self.try_publish(repo, snapshot, record, keeping)?
+            .ok_or_else(taken)
+    }
+
+    /// The same; `None` when a gc took objects that only a new snapshot can bring back.
+    ///
+    /// # Errors
+    /// As [`Turn::publish`].
+    pub fn try_publish(
+        &self,
+        repo: &Repo,
+        snapshot: Snapshot,
+        record: Record,
+        keeping: Keeping,
+    ) -> Result<Option<Checkpoint>> {
+        pause::at("HARNESS_TEST_AFTER_SCAN");
         let writing = writing(repo)?;
         let number = self.next_number(repo)?;
         let mut record = Record {
@@ -122,6 +140,7 @@ impl Turn {
         let bytes = commit_bytes(snapshot.tree, None, time, &record.message());
         let commit = snapshot.sink.put(repo.gix(), ObjectKind::Commit, bytes)?;
         let written = snapshot.sink.finish()?;
+        pause::at("HARNESS_TEST_AFTER_WRITE");
         crash::point();
         self.lane.count(repo, number)?;
         crash::point();
@@ -134,7 +153,24 @@ impl Turn {
         }
         repo.create_ref(&name, commit, synced)?;
         crash::point();
-        self.ensure_complete(repo, written, commit, &record)?;
+        let parts = Parts {
+            tree: snapshot.tree,
+            head: &snapshot.head,
+            index: &snapshot.index,
+            anchor: snapshot.anchor.as_ref(),
+        };
+        let pack = written.pack_name().map(ToOwned::to_owned);
+        let whole = ensure_whole(repo, &parts, &record, written);
+        if !matches!(whole, Ok(true)) {
+            repo.delete_ref(&name, commit)?;
+            if let Some(index) = record.index {
+                repo.delete_ref(&self.lane.index_ref(number), index)?;
+            }
+            return whole.map(|_| None);
+        }
+        if let Some(pack) = pack {
+            upkeep::note(repo, &pack)?;
+        }
         snapshot.learnt.store(repo, (name.clone(), commit))?;
         if !record.wrote.is_empty() {
             wrote::clear(repo)?;
@@ -143,13 +179,13 @@ impl Turn {
         if position.tree.is_some_and(|tree| snapshot.tree != tree) && record.target.is_none() {
             Position::forget(repo)?;
         }
-        Ok(Checkpoint {
+        Ok(Some(Checkpoint {
             name,
             commit,
             tree: snapshot.tree,
             time,
             record,
-        })
+        }))
     }
 
     /// The next free number.
@@ -164,46 +200,39 @@ impl Turn {
         }
         Ok(number)
     }
+}
 
-    /// A `git gc --prune=now` beside us may have taken what nothing named yet.
-    /// Then it is written again, where no gc can take it; what cannot be, is no
-    /// checkpoint.
-    fn ensure_complete(
-        &self,
-        repo: &Repo,
-        written: Written,
-        commit: ObjectId,
-        record: &Record,
-    ) -> Result<()> {
-        let gc_runs = repo.common_dir().join("gc.pid").exists();
-        if written.is_kept() && written.all_there() {
-            return Ok(());
-        }
-        if !gc_runs && written.all_there() {
-            return Ok(());
-        }
-        let rewritten = || -> Result<()> {
-            let mut sink = Sink::new(repo, writing(repo)?);
-            sink.be_defensive();
-            for id in &written.objects {
-                let object = repo.gix().find_object(*id)?;
-                sink.put(repo.gix(), object.kind, object.detach().data)?;
-            }
-            sink.finish()?;
-            Ok(())
-        };
-        if rewritten().is_ok() {
-            return Ok(());
-        }
-        repo.delete_ref(&self.lane.checkpoint_ref(record.number), commit)?;
+/// That a gc left no checkpoint to publish.
+pub(super) fn taken() -> Error {
+    hinted(
+        "a gc took objects of this checkpoint while it was written",
+        "run it again; and let gc keep young objects (no '--prune=now' beside other work)",
+    )
+}
+
+/// Makes sure that what has just been published is whole.
+fn ensure_whole(repo: &Repo, taken: &Parts<'_>, record: &Record, written: Written) -> Result<bool> {
+    let stands = taken.stand(repo)?;
+    let (mut trees, mut head) = (Vec::new(), None);
+    if !stands {
+        trees.push(taken.tree);
         if let Some(index) = record.index {
-            repo.delete_ref(&self.lane.index_ref(record.number), index)?;
+            match whole::stages(repo, index) {
+                Ok(stages) => trees.extend(stages),
+                Err(_) => return Ok(false),
+            }
         }
-        Err(hinted(
-            "a gc took objects of this checkpoint while it was written",
-            "run it again; and let gc keep young objects (no '--prune=now' beside other work)",
-        ))
+        head = taken.head.commit.and_then(|id| repo.tree_of(id).ok());
     }
+    whole::ensure(
+        repo,
+        Published {
+            written,
+            stands,
+            trees,
+            head,
+        },
+    )
 }
 
 /// The settings besides attributes that decide what a checkout makes of a blob.

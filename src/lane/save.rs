@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::git::Repo;
 use crate::git::quote::quoted;
 use crate::lane::find::Checkpoint;
-use crate::lane::publish::{Keeping, Turn, writing};
+use crate::lane::publish::{self, Keeping, Turn, writing};
 use crate::lane::record::{Kind, Record};
 use crate::snapshot::take::{self, take};
 use crate::state::lock;
@@ -44,6 +44,23 @@ pub struct Request {
 /// When the state could not be captured or a lock was held for longer than
 /// `patience`; then there is no checkpoint.
 pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<Checkpoint>> {
+    for _ in 1..TRIES {
+        if let Some(answer) = attempt(repo, &request, patience)? {
+            return Ok(answer);
+        }
+    }
+    attempt(repo, &request, patience)?.ok_or_else(publish::taken)
+}
+
+/// How often a snapshot is taken anew whose objects a gc took.
+const TRIES: usize = 3;
+
+/// One try; `None` when a gc took objects while the checkpoint was written.
+fn attempt(
+    repo: &Repo,
+    request: &Request,
+    patience: Duration,
+) -> Result<Option<Option<Checkpoint>>> {
     let snapshot = {
         // An undo must not be captured half-way.
         let _apply = lock::together(&apply_lock(repo)?, repo.sharing(), patience)?;
@@ -71,24 +88,24 @@ pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<
             .iter()
             .all(|path| newest.record.paths.contains(path))
     {
-        return Ok(None);
+        return Ok(Some(None));
     }
     let record = Record {
         label: request
             .label
             .clone()
-            .unwrap_or_else(|| label(&request, snapshot.head.branch.as_ref().map(|b| b.as_bstr()))),
+            .unwrap_or_else(|| label(request, snapshot.head.branch.as_ref().map(|b| b.as_bstr()))),
         kind: request.kind,
-        tool: request.tool,
-        paths: request.paths,
-        call: request.call,
-        session: request.session,
+        tool: request.tool.clone(),
+        paths: request.paths.clone(),
+        call: request.call.clone(),
+        session: request.session.clone(),
         after: request.after,
-        command: request.command,
+        command: request.command.clone(),
         ..Record::default()
     };
-    turn.publish(repo, snapshot, record, Keeping::WhatIsNew)
-        .map(Some)
+    let published = turn.try_publish(repo, snapshot, record, Keeping::WhatIsNew)?;
+    Ok(published.map(Some))
 }
 
 /// The lock that an undo holds while it changes the working tree.

@@ -13,6 +13,7 @@ use gix::objs::Kind;
 use tempfile::NamedTempFile;
 
 use crate::error::{Context, Result};
+use crate::snapshot::sink::UNFINISHED;
 use crate::state::file::{self, Sharing, explain};
 use crate::state::lock::{self, Lock};
 
@@ -37,6 +38,13 @@ pub(super) struct Pack {
     keep: PathBuf,
     marker: PathBuf,
     _alive: Lock,
+}
+
+impl Pack {
+    /// `pack-<hash>`.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.keep.file_stem()?.to_str()
+    }
 }
 
 impl Drop for Pack {
@@ -65,7 +73,7 @@ pub(super) fn clear_abandoned(markers: &Path, packs: &Path) {
 
 impl PackWriter {
     pub(super) fn create(folder: &Path, hash: gix::hash::Kind) -> Result<Self> {
-        let mut file = temporary(folder, "tmp_pack_")?;
+        let mut file = temporary(folder)?;
         // The number of objects is known at the end.
         file.write_all(b"PACK\0\0\0\x02\0\0\0\0")
             .context("cannot write a pack")?;
@@ -109,7 +117,7 @@ impl PackWriter {
         let count = u32::try_from(self.entries.len()).context("too many objects for one pack")?;
         let checksum = self.seal(count).context("cannot write a pack")?;
         let index = self.index(checksum)?;
-        let mut index_file = temporary(&self.folder, "tmp_idx_")?;
+        let mut index_file = temporary(&self.folder)?;
         index_file
             .write_all(&index)
             .context("cannot write a pack index")?;
@@ -234,12 +242,11 @@ fn header(kind: Kind, size: usize) -> Vec<u8> {
     bytes
 }
 
-fn temporary(folder: &Path, prefix: &str) -> Result<NamedTempFile> {
+fn temporary(folder: &Path) -> Result<NamedTempFile> {
     fs::create_dir_all(folder)
         .and_then(|()| {
             tempfile::Builder::new()
-                // git's own names for such files, so that its gc clears what a crash left.
-                .prefix(prefix)
+                .prefix(UNFINISHED)
                 .permissions(fs::Permissions::from_mode(0o444))
                 .tempfile_in(folder)
         })

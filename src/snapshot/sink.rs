@@ -62,6 +62,8 @@ struct State {
     pending_bytes: usize,
     pack: Option<PackWriter>,
     written: Vec<ObjectId>,
+    /// A large object went into a loose file of its own.
+    streamed: bool,
 }
 
 /// What a finished sink has written. Dropped, it frees its pack for git's gc,
@@ -70,37 +72,41 @@ struct State {
 pub struct Written {
     /// New objects, and old ones that only we may be using.
     pub objects: Vec<ObjectId>,
+    /// The content of those that are loose files now.
+    loose: Vec<(ObjectId, Kind, Vec<u8>)>,
     pack: Option<Pack>,
+    all_packed: bool,
     folder: PathBuf,
     hash: Option<gix::hash::Kind>,
 }
 
 impl Written {
-    /// Whether every object is on disk now: asked with fresh eyes, since an open
-    /// handle still reads from packs that are gone.
+    /// Whether every object is on disk now.
     pub fn all_there(&self) -> bool {
-        let absent: Vec<ObjectId> = self
-            .objects
-            .iter()
-            .copied()
-            .filter(|id| !loose_path(&self.folder, *id).exists())
-            .collect();
-        if absent.is_empty() {
-            return true;
-        }
         let hash = self.hash.unwrap_or(gix::hash::Kind::Sha1);
-        gix::odb::at_opts(self.folder.clone(), hash, Vec::new(), Default::default()).is_ok_and(
-            |store| {
-                absent
-                    .iter()
-                    .all(|id| gix::objs::Exists::exists(&store, id))
-            },
-        )
+        are_there(&self.folder, hash, self.objects.iter().copied())
     }
 
-    /// Whether a running gc cannot have taken the objects.
+    /// Whether these objects of `repo` are on disk now.
+    pub fn are_there(repo: &Repo, ids: impl Iterator<Item = ObjectId>) -> bool {
+        are_there(&repo.objects_dir(), repo.gix().object_hash(), ids)
+    }
+
+    /// The object `id` and what it is, if it is still in memory.
+    pub fn content(&self, id: ObjectId) -> Option<(Kind, &[u8])> {
+        let found = self.loose.iter().find(|(other, ..)| *other == id);
+        found.map(|(_, kind, bytes)| (*kind, bytes.as_slice()))
+    }
+
+    /// The name of the pack that was written, `pack-<hash>`, if it was one.
+    pub fn pack_name(&self) -> Option<&str> {
+        self.pack.as_ref().and_then(Pack::name)
+    }
+
+    /// Whether no gc can take any of the objects: all of them, also those that
+    /// were there before, are in a pack of ours that is marked to be kept.
     pub fn is_kept(&self) -> bool {
-        self.pack.is_some()
+        self.all_packed && self.pack.is_some()
     }
 }
 
@@ -113,7 +119,7 @@ impl Sink {
             writing,
             kept: HashSet::new(),
             state: Mutex::new(State::default()),
-            defensive: repo.common_dir().join("gc.pid").exists(),
+            defensive: repo.gc_runs(),
             remembers: false,
             markers: repo.shared_state().join("keep"),
         }
@@ -268,6 +274,8 @@ impl Sink {
         Ok(Written {
             objects: state.written,
             pack,
+            loose: state.pending,
+            all_packed: self.defensive && !state.streamed,
             folder: self.objects,
             hash: Some(self.hash),
         })
@@ -279,7 +287,6 @@ impl Sink {
 
     fn write_loose(&self, id: ObjectId, kind: Kind, bytes: &[u8], synced: bool) -> Result<()> {
         let path = self.loose_path(id);
-        let folder = path.parent().unwrap_or(&self.objects);
         let write = || -> io::Result<()> {
             let mut encoder = ZlibEncoder::new(temporary(&self.objects)?, Compression::fast());
             write!(encoder, "{kind} {}\0", bytes.len())?;
@@ -288,10 +295,8 @@ impl Sink {
             if synced {
                 file.as_file().sync_all()?;
             }
-            fs::create_dir_all(folder)?;
             crate::state::crash::point();
-            file.persist(&path).map_err(|e| e.error)?;
-            Ok(())
+            persist(file, &path)
         };
         write()
             .map_err(|e| explain(e, &self.objects))
@@ -344,12 +349,26 @@ pub fn put_stream(sink: &Sink, mut file: File, size: u64) -> Result<ObjectId> {
             if sink.writing == Writing::Synced {
                 target.as_file().sync_all()?;
             }
-            fs::create_dir_all(path.parent().unwrap_or(&sink.objects))?;
-            target.persist(&path).map_err(|e| e.error)?;
+            persist(target, &path)?;
         }
-        sink.state().written.push(id);
+        let mut state = sink.state();
+        state.written.push(id);
+        state.streamed = true;
     }
     Ok(id)
+}
+
+/// Asked with fresh eyes, since an open handle still reads from packs that are gone.
+fn are_there(folder: &Path, hash: gix::hash::Kind, ids: impl Iterator<Item = ObjectId>) -> bool {
+    let absent: Vec<ObjectId> = ids.filter(|id| !loose_path(folder, *id).exists()).collect();
+    if absent.is_empty() {
+        return true;
+    }
+    gix::odb::at_opts(folder.to_owned(), hash, Vec::new(), Default::default()).is_ok_and(|store| {
+        absent
+            .iter()
+            .all(|id| gix::objs::Exists::exists(&store, id))
+    })
 }
 
 fn loose_path(objects: &Path, id: ObjectId) -> PathBuf {
@@ -357,10 +376,46 @@ fn loose_path(objects: &Path, id: ObjectId) -> PathBuf {
     objects.join(&hex[..2]).join(&hex[2..])
 }
 
+/// How the name of a file begins that is not an object or pack yet. Not git's own
+/// `tmp_`: a `git prune --expire=now` takes such files from under their writer.
+pub(super) const UNFINISHED: &str = "git-harness-";
+
+/// Clears what writers that died more than a day ago have left in `objects`.
+pub fn clear_unfinished(objects: &Path) {
+    for folder in [objects.to_owned(), objects.join("pack")] {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let is_old = entry
+                .metadata()
+                .and_then(|found| found.modified())
+                .is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() > 86_400));
+            if is_old
+                && entry
+                    .file_name()
+                    .as_encoded_bytes()
+                    .starts_with(UNFINISHED.as_bytes())
+            {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// Gives the finished `file` its name; a prune may remove the empty folder just then.
+fn persist(mut file: NamedTempFile, path: &Path) -> io::Result<()> {
+    for _ in 0..8 {
+        fs::create_dir_all(path.parent().unwrap_or(path))?;
+        match file.persist(path) {
+            Ok(_) => return Ok(()),
+            Err(e) if e.error.kind() == io::ErrorKind::NotFound => file = e.file,
+            Err(e) => return Err(e.error),
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
 fn temporary(objects: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new()
-        // git's own name for such a file, so that its gc clears what a crash left.
-        .prefix("tmp_obj_")
+        .prefix(UNFINISHED)
         .permissions(fs::Permissions::from_mode(0o444))
         .tempfile_in(objects)
 }

@@ -73,6 +73,8 @@ pub struct Snapshot {
     pub sink: Sink,
     /// What the next snapshot may use, once this one has a ref.
     pub learnt: Learnt,
+    /// The ref of the checkpoint whose objects were taken for granted, and where it was.
+    pub anchor: Option<(String, ObjectId)>,
 }
 
 /// The side cache of the next snapshot, not yet written.
@@ -94,6 +96,33 @@ impl Learnt {
         }
         self.cache.anchor = Some(anchor);
         self.cache.store(repo)
+    }
+}
+
+/// What a snapshot was made of, when its objects have been written.
+pub struct Parts<'s> {
+    /// Its tree.
+    pub tree: ObjectId,
+    /// HEAD at that moment.
+    pub head: &'s Head,
+    /// The user's index.
+    pub index: &'s Index,
+    /// [`Snapshot::anchor`].
+    pub anchor: Option<&'s (String, ObjectId)>,
+}
+
+impl Parts<'_> {
+    /// Whether every object that the snapshot did not write itself is still named
+    /// by what named it then: the user's index, and the anchor.
+    ///
+    /// # Errors
+    /// When the anchor's ref cannot be read.
+    pub fn stand(&self, repo: &Repo) -> Result<bool> {
+        let anchored = match self.anchor {
+            Some((name, commit)) => repo.find_ref(name.as_str().into())? == Some(*commit),
+            None => true,
+        };
+        Ok(anchored && self.index.is_current(repo))
     }
 }
 
@@ -150,6 +179,7 @@ fn take_once(
 
     let old = Cache::load(repo);
     let anchored = old.is_anchored(repo)?;
+    let anchor = old.anchor.clone().filter(|_| anchored);
     let mut cache = Cache::default();
     let rules = attributes::survey(repo, root, index.state(), &scan)?;
     let mut doubtful: Vec<BString> = Vec::new();
@@ -281,6 +311,7 @@ fn take_once(
             changed,
             writing: request.writing,
         },
+        anchor,
     })
 }
 

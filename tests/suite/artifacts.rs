@@ -119,7 +119,14 @@ fn a_page_names_exactly_the_options_that_exist() {
         );
         let long: BTreeSet<_> = all.iter().filter(|o| o.starts_with("--")).collect();
         for option in long {
-            let short = ["--message", "--quiet", "--dry-run", "--yes", "--patch"];
+            let short = [
+                "--message",
+                "--quiet",
+                "--dry-run",
+                "--yes",
+                "--patch",
+                "--output",
+            ];
             assert!(
                 synopsis.contains(option) || short.contains(&option.as_str()),
                 "the synopsis of git-{program}.1 lacks {option}"

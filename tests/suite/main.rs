@@ -8,10 +8,12 @@
 
 mod architecture;
 mod artifacts;
+mod checkpoint_concurrency;
 mod checkpoint_crash;
 mod checkpoint_differs;
 mod checkpoint_fsck;
 mod checkpoint_head;
+mod checkpoint_gc;
 mod checkpoint_keep;
 mod checkpoint_list;
 mod checkpoint_matrix;
@@ -23,6 +25,7 @@ mod checkpoint_run;
 mod checkpoint_save;
 mod checkpoint_transfer;
 mod checkpoint_undo;
+mod checkpoint_upkeep;
 mod checkpoint_usage;
 mod checkpoint_where;
 mod common;
