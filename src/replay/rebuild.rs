@@ -13,6 +13,7 @@ use crate::replay::journal::{Commit, Failure, Journal, Turn, Usage, Workspace};
 use crate::replay::object::RawCommit;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
+use crate::replay::words::counted;
 use crate::replay::{base, cause, fsck};
 
 /// What a replay is asked for.
@@ -169,10 +170,7 @@ impl Replay<'_> {
         self.verdict.remaining = turns.len() - self.verdict.turns;
         if !self.verdict.has_ended && wanted == turns.len() && prompts.next().is_some() {
             let divergence = Divergence::new(What::Exhausted, turns.len() + 1);
-            self.diverge(divergence.expected(match turns.len() {
-                1 => "1 turn".to_owned(),
-                n => format!("{n} turns"),
-            }));
+            self.diverge(divergence.expected(counted(turns.len(), "turn")));
         }
         Ok(())
     }

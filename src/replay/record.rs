@@ -19,6 +19,7 @@ use crate::replay::prompts::Prompts;
 use crate::replay::range::Range;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
+use crate::replay::words::counted;
 use crate::replay::{leaks, output, proof, session};
 use crate::ui::Ui;
 
@@ -132,7 +133,8 @@ fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit
             .count();
         if paths > 0 {
             ui.warn(format_args!(
-                "{paths} paths are left uncommitted and are not in the journal"
+                "left uncommitted, and not in the journal: {}",
+                counted(paths, "path")
             ));
         }
     }

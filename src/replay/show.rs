@@ -13,6 +13,7 @@ use crate::replay::divergence::short;
 use crate::replay::journal::container::Form;
 use crate::replay::journal::{Commit, Journal, Turn, Usage, Workspace};
 use crate::replay::patch;
+use crate::replay::words::counted;
 use crate::replay::{options, render};
 use crate::ui::Ui;
 
@@ -72,9 +73,10 @@ fn heading(journal: &Journal) -> String {
         Form::Array => "a JSON array",
         Form::Lines => "JSON lines",
     };
-    let (entries, turns) = (journal.container.len(), journal.turns.len());
+    let entries = journal.container.len();
+    let turns = counted(journal.turns.len(), "turn");
     format!(
-        "journal {}: {form}, {entries} entries, {turns} turns\n",
+        "journal {}: {form}, {entries} entries, {turns}\n",
         journal.name
     )
 }
@@ -153,7 +155,7 @@ pub(super) fn tokens(usage: Usage) -> String {
 
 fn line(commit: &Commit) -> String {
     let paths = match patch::parse(&commit.patch) {
-        Ok(changes) => format!("{} paths", changes.len()),
+        Ok(changes) => counted(changes.len(), "path"),
         Err(_) => "paths only git can tell".into(),
     };
     let id = commit.oid.to_string();

@@ -420,7 +420,7 @@ fn repairs_and_passes_are_turns() {
     repo.replay("../j.json --prompt one --prompt wrong")
         .fails(1)
         .says("turn 2: the prompt differs on its line 1: recorded 'your answer was no JSON', given 'wrong'")
-        .says("2 turns were not reached");
+        .says("not reached: 2 turns");
     repo.replay("../j.json --stop-after 1 --prompt one --prompt unused")
         .ok();
 }

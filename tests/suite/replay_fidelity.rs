@@ -544,7 +544,7 @@ fn stays_good(repo: &Repo, clone: &Repo, config: &[(&str, &str)]) {
     let branch = clone
         .replay(&format!("{path} --from HEAD"))
         .ok()
-        .says("1 signatures left out, which sign other parents")
+        .says("signatures of 1 commit left out: they sign other parents")
         .out();
     let commit = clone.git(&format!("cat-file commit {branch}")).ok().out();
     assert!(!commit.contains("gpgsig"));

@@ -683,3 +683,37 @@ fn a_journal_of_another_object_format_is_refused() {
         .fails(128)
         .says("ids of another kind than this sha256 repository");
 }
+
+#[test]
+fn a_journal_that_was_tampered_with_at_random_is_read_or_refused() {
+    let repo = recorded();
+    let good = repo.bytes("../j.json");
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % u64::try_from(below).unwrap()).unwrap()
+    };
+    let mut refused = 0;
+    for _ in 0..3000 {
+        let mut bytes = good.clone();
+        for _ in 0..=random(3) {
+            let at = random(bytes.len());
+            match random(3) {
+                0 => bytes[at] = b"{}[]\",:0-~\n\\x"[random(13)],
+                1 => drop(bytes.drain(at..(at + random(40)).min(bytes.len()))),
+                _ => {
+                    let piece = bytes[at..(at + random(40)).min(bytes.len())].to_vec();
+                    let to = random(bytes.len());
+                    bytes.splice(to..to, piece);
+                }
+            }
+        }
+        // Not to panic is the point; the reader's own errors name a place.
+        let read =
+            git_harness::replay::journal::Journal::read("j".into(), bytes, Default::default());
+        refused += usize::from(read.is_err());
+    }
+    assert!(refused > 1000, "{refused}");
+}
