@@ -10,7 +10,7 @@ __git_checkpoint_numbers ()
 
 _git_checkpoint ()
 {
-	local subcommands="save wrote list show status diff undo redo"
+	local subcommands="save wrote list show status diff undo redo fsck drop prune export import"
 	local subcommand="$(__git_find_on_cmdline "$subcommands")"
 
 	case "$prev" in
@@ -66,7 +66,19 @@ _git_checkpoint ()
 	redo,--*)
 		__gitcomp "--others= --agent-only --no-head --dry-run --yes --quiet --json"
 		;;
-	show,*|diff,*|undo,*)
+	fsck,--*)
+		__gitcomp "--json"
+		;;
+	drop,--*)
+		__gitcomp "--dry-run --yes --quiet"
+		;;
+	prune,--*)
+		__gitcomp "--keep --older-than --all --dry-run --yes --quiet"
+		;;
+	export,--*)
+		__gitcomp "--output"
+		;;
+	show,*|diff,*|undo,*|fsck,*|drop,*|export,*)
 		__gitcomp_nl "$(__git_checkpoint_numbers)"
 		;;
 	esac

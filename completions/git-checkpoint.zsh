@@ -18,7 +18,7 @@ _git-checkpoint-lanes () {
 
 _git-checkpoint () {
   local curcontext=$curcontext state line ret=1
-  local -a save restore
+  local -a save restore delete
   typeset -A opt_args
 
   save=(
@@ -43,6 +43,12 @@ _git-checkpoint () {
     '--json[print what was done as JSON]'
   )
 
+  delete=(
+    '(-n --dry-run)'{-n,--dry-run}'[show what would be deleted]'
+    '(-y --yes)'{-y,--yes}'[do not ask]'
+    '(-q --quiet)'{-q,--quiet}'[print only the ids]'
+  )
+
   _arguments -C $save '1: :->command' '*:: :->argument' && ret=0
 
   case $state in
@@ -57,6 +63,11 @@ _git-checkpoint () {
         'diff:compare a checkpoint with the working tree or another'
         'undo:restore a checkpoint'
         'redo:go back to the state before the last undo'
+        'fsck:prove that checkpoints are complete'
+        'drop:delete checkpoints'
+        'prune:delete old checkpoints'
+        'export:write a checkpoint into one file'
+        'import:take the checkpoints of such a file'
       )
       _describe -t commands command commands && ret=0
       ;;
@@ -91,6 +102,24 @@ _git-checkpoint () {
           ;;
         (redo)
           _arguments $restore && ret=0
+          ;;
+        (fsck)
+          _arguments '--json[print it as JSON]' '*:checkpoint:_git-checkpoint-numbers' && ret=0
+          ;;
+        (drop)
+          _arguments $delete '*:checkpoint:_git-checkpoint-numbers' && ret=0
+          ;;
+        (prune)
+          _arguments $delete '--keep[all but the newest]:count' \
+            '--older-than[only what is older]:age:(30.days 2.weeks 12.hours now)' \
+            '--all[of every lane]' && ret=0
+          ;;
+        (export)
+          _arguments '(-o --output)'{-o,--output}'[write into this file]:file:_files' \
+            '1:checkpoint:_git-checkpoint-numbers' && ret=0
+          ;;
+        (import)
+          _arguments '1:file:_files' && ret=0
           ;;
       esac
       ;;

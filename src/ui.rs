@@ -56,6 +56,11 @@ impl Ui {
         }
     }
 
+    /// Whether stdout is a terminal, on which no binary data belongs.
+    pub fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// Whether stdout gets colour.
     pub fn is_coloured(&self) -> bool {
         self.colour

@@ -30,7 +30,10 @@ pub(super) fn allows(repo: &Repo, target: &Checkpoint, ui: &mut Ui) -> Result<bo
             "error: cannot restore {}: {reason}",
             target.number()
         ));
-        ui.say("hint: with '--no-head' the files are restored all the same, where you are now");
+        ui.say(
+            "hint: '--head' goes back to where HEAD was; with '--no-head' the files are \
+             restored where you are now",
+        );
         return Ok(false);
     }
     if let (Some(then), Some(now)) = (then.commit, now.commit)
@@ -47,7 +50,7 @@ pub(super) fn allows(repo: &Repo, target: &Checkpoint, ui: &mut Ui) -> Result<bo
             n => format!("{n} commits made since stay"),
         };
         ui.note(format_args!(
-            "hint: {what} where it is ({}); only files are restored",
+            "hint: {what} where it is ({}); only files are restored, '--head' would move it back",
             now.to_hex_with_len(10)
         ));
     }

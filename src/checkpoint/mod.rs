@@ -1,12 +1,22 @@
 //! The program `git-checkpoint`: one file per subcommand.
 
 mod diff;
+mod drop;
+mod export;
+mod exposure;
+mod fence;
+mod fsck;
 mod head_check;
+mod import;
 mod list;
 mod others;
 mod outcome;
+mod prune;
 mod redo;
+mod removal;
 mod restore;
+mod rollback;
+mod run;
 mod save;
 mod show;
 mod show_json;
@@ -47,6 +57,8 @@ enum Command {
     Save(save::Arguments),
     /// List the checkpoints of this worktree
     List(list::Arguments),
+    /// Run a command between two checkpoints
+    Run(run::Arguments),
     /// Show one checkpoint
     Show(show::Arguments),
     /// Show where this worktree stands among its checkpoints
@@ -59,6 +71,16 @@ enum Command {
     Undo(undo::Arguments),
     /// Take the last undo back
     Redo(redo::Arguments),
+    /// Prove that checkpoints are complete, and tell how they differ from the disk
+    Fsck(fsck::Arguments),
+    /// Delete checkpoints
+    Drop(drop::Arguments),
+    /// Delete old checkpoints
+    Prune(prune::Arguments),
+    /// Write a checkpoint into one file, a git bundle
+    Export(export::Arguments),
+    /// Take the checkpoints of such a file into this lane
+    Import(import::Arguments),
 }
 
 /// Runs the program.
@@ -80,11 +102,17 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
         None => save::run(&repo, arguments.save, ui),
         Some(Command::Save(arguments)) => save::run(&repo, arguments, ui),
         Some(Command::List(arguments)) => list::run(&repo, arguments, ui),
+        Some(Command::Run(arguments)) => run::run(&repo, arguments, ui),
         Some(Command::Show(arguments)) => show::run(&repo, arguments, ui),
         Some(Command::Status(arguments)) => status::run(&repo, arguments, ui),
         Some(Command::Diff(arguments)) => diff::run(&repo, arguments, ui),
         Some(Command::Wrote(arguments)) => wrote::run(&repo, arguments, ui),
         Some(Command::Undo(arguments)) => undo::run(&repo, arguments, ui),
         Some(Command::Redo(arguments)) => redo::run(&repo, arguments, ui),
+        Some(Command::Fsck(arguments)) => fsck::run(&repo, arguments, ui),
+        Some(Command::Drop(arguments)) => drop::run(&repo, arguments, ui),
+        Some(Command::Prune(arguments)) => prune::run(&repo, arguments, ui),
+        Some(Command::Export(arguments)) => export::run(&repo, arguments, ui),
+        Some(Command::Import(arguments)) => import::run(&repo, arguments, ui),
     }
 }

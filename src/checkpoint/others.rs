@@ -1,6 +1,7 @@
 //! Changes that no agent made: asked about before they are undone.
 
 use std::collections::BTreeSet;
+use std::time::UNIX_EPOCH;
 
 use clap::ValueEnum;
 use gix::bstr::{BString, ByteSlice};
@@ -9,6 +10,7 @@ use crate::error::Result;
 use crate::git::quote::quoted;
 use crate::lane::evidence::{Evidence, Owner};
 use crate::snapshot::restore::plan::{Plan, Step};
+use crate::snapshot::root::Root;
 use crate::ui::{self, Ui, listed};
 
 /// What to do with somebody's changes.
@@ -43,18 +45,56 @@ impl Foreign {
 
 /// The steps of `plan` that undo somebody's change. Where nothing was ever
 /// announced in the lane, all is by hand, and only a deletion needs a word.
-pub(super) fn foreign(plan: &Plan, evidence: &Evidence, by_hand: bool) -> Vec<Foreign> {
+///
+/// `window_began` is when the target was taken: what was born before, and is not in
+/// it, came from where no checkpoint looks.
+pub(super) fn foreign(
+    root: &Root,
+    plan: &Plan,
+    evidence: &Evidence,
+    by_hand: bool,
+    window_began: i64,
+) -> Vec<Foreign> {
     plan.steps
         .iter()
         .filter(|step| !by_hand || is_deletion(step))
         .filter_map(|step| match evidence.owner(step.path.as_bstr()) {
-            Owner::Agent { .. } => None,
+            Owner::Undo => None,
+            Owner::Agent { .. } => moved_in(root, step, window_began).then(|| Foreign {
+                path: step.path.clone(),
+                verb: step.verb(),
+                note: Some("older than the checkpoint: moved here, not made".to_owned()),
+            }),
             Owner::Somebody(note) => Some(Foreign {
                 path: step.path.clone(),
                 verb: step.verb(),
                 note,
             }),
         })
+        .collect()
+}
+
+/// Whether deleting the file would delete what an agent only moved here.
+fn moved_in(root: &Root, step: &Step, window_began: i64) -> bool {
+    let born = std::fs::symlink_metadata(root.join(step.path.as_bstr()))
+        .and_then(|found| found.created())
+        .ok()
+        .and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    is_deletion(step)
+        && born.is_some_and(|born| i64::try_from(born.as_secs()).is_ok_and(|s| s < window_began))
+}
+
+/// The paths of `plan` that are not `session`'s alone.
+pub(super) fn not_of(plan: &Plan, evidence: &Evidence, wanted: &str) -> BTreeSet<BString> {
+    plan.steps
+        .iter()
+        .filter(|step| {
+            !matches!(
+                evidence.owner(step.path.as_bstr()),
+                Owner::Agent { session: Some(session), .. } if session == wanted
+            )
+        })
+        .map(|step| step.path.clone())
         .collect()
 }
 

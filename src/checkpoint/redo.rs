@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::git::Repo;
 use crate::git::pathspec::Scope;
 use crate::lane::position::Position;
-use crate::lane::{Checkpoint, Lane, find};
+use crate::lane::{Checkpoint, Lane, find, head_restore, index_restore};
 use crate::snapshot::restore::journal::Journal;
 use crate::ui::Ui;
 
@@ -29,19 +29,35 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         ui.say("nothing to redo");
         return Ok(Exit::No);
     };
-    let (goal, from) = match (&journal, position.undone.last()) {
+    let (goal, from, index, head) = match (&journal, position.undone.last()) {
         // A redo that was cut short is finished; of an undo, the state before its
         // first try comes back.
-        (Some(journal), _) if journal.redo => (journal.target.clone(), journal.from),
-        (Some(journal), _) => (format!("{}/{}", lane.name, journal.safety), journal.from),
-        (None, Some(undone)) => (format!("{}/{}", lane.name, undone.safety), undone.from),
+        (Some(journal), _) if journal.redo => (
+            journal.target.clone(),
+            journal.from,
+            journal.index,
+            journal.head,
+        ),
+        (Some(journal), _) => {
+            let goal = format!("{}/{}", lane.name, journal.safety);
+            (goal, journal.from, journal.index, journal.head)
+        }
+        (None, Some(undone)) => {
+            let goal = format!("{}/{}", lane.name, undone.safety);
+            (goal, undone.from, undone.index, undone.head)
+        }
         (None, None) => {
             ui.say("nothing to redo");
             return Ok(Exit::No);
         }
     };
     let target = find::by_text(repo, &goal)?;
-    if !common.no_head && !head_check::allows(repo, &target, ui)? {
+    if index {
+        index_restore::require_free(repo)?;
+    }
+    if head {
+        head_restore::require_movable(repo, &target)?;
+    } else if !common.no_head && !head_check::allows(repo, &target, ui)? {
         return Ok(Exit::No);
     }
     let scope = match &journal {
@@ -59,6 +75,9 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             journal: journal.clone(),
             redo: true,
             from,
+            session: None,
+            index,
+            head,
         },
         ui,
     )?;

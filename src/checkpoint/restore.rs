@@ -11,10 +11,10 @@ use crate::git::Repo;
 use crate::git::pathspec::Scope;
 use crate::lane::evidence::Evidence;
 use crate::lane::find::{self, Checkpoint};
-use crate::lane::publish::{Turn, writing};
+use crate::lane::publish::{Keeping, Turn, writing};
 use crate::lane::record::{Kind, Record};
 use crate::lane::save::apply_lock;
-use crate::lane::wrote;
+use crate::lane::{head_restore, index_restore, wrote};
 use crate::snapshot::difference::Trees;
 use crate::snapshot::restore::apply::Applier;
 use crate::snapshot::restore::journal::Journal;
@@ -43,6 +43,31 @@ pub(super) struct Wish<'w> {
     pub(super) redo: bool,
     /// Where the position was before the first try.
     pub(super) from: Option<u32>,
+    /// Only what this session changed.
+    pub(super) session: Option<String>,
+    /// Restore the index too.
+    pub(super) index: bool,
+    /// Move HEAD too.
+    pub(super) head: bool,
+}
+
+impl<'w> Wish<'w> {
+    /// Back to `target` in `scope`, and nothing else.
+    pub(super) fn to(target: Checkpoint, scope: Scope<'w>) -> Self {
+        Wish {
+            targets: vec![target],
+            scope,
+            others: Others::Ask,
+            yes: false,
+            dry_run: false,
+            journal: None,
+            redo: false,
+            from: None,
+            session: None,
+            index: false,
+            head: false,
+        }
+    }
 }
 
 /// How it went.
@@ -84,6 +109,8 @@ struct Planned {
     snapshot: Snapshot,
     plan: Plan,
     foreign: Vec<Foreign>,
+    /// Paths that `--session` leaves out.
+    of_others: BTreeSet<BString>,
     _lock: Lock,
 }
 
@@ -99,6 +126,7 @@ pub(super) fn restore(repo: &Repo, mut wish: Wish<'_>, ui: &mut Ui) -> Result<Ou
         if wish.others == Others::Keep {
             kept.extend(planned.foreign.iter().map(|f| f.path.clone()));
         }
+        kept.append(&mut planned.of_others);
         let kept_now = others::keep(&mut planned.plan, &kept);
         planned.foreign.retain(|f| !kept.contains(&f.path));
         let target = planned.target.clone();
@@ -162,38 +190,48 @@ pub(super) fn restore(repo: &Repo, mut wish: Wish<'_>, ui: &mut Ui) -> Result<Ou
 fn prepare(repo: &Repo, wish: &mut Wish<'_>) -> Result<Option<Planned>> {
     let lock = lock::alone(&apply_lock(repo)?, repo.sharing(), PATIENCE)?;
     let root = Root::open(repo.require_worktree()?)?;
-    let mut snapshot = look(repo, Vec::new(), wish.dry_run)?;
+    let mut snapshot = look(repo, Vec::new(), Vec::new(), wish.dry_run)?;
     for target in wish.targets.clone() {
+        // What was declared then is looked at now, too.
+        let declared = &target.record.include;
+        if declared.iter().any(|spec| !snapshot.include.contains(spec)) {
+            snapshot = look(repo, Vec::new(), declared.clone(), wish.dry_run)?;
+        }
         let goal = Target {
             tree: Some(target.tree),
             skipped: find::all_skipped(repo, &target)?,
             raw: find::all_raw(repo, &target)?,
             index: find::index_tree(repo, &target)?,
+            include: declared.clone(),
         };
         let mut trees = Trees::new(repo, snapshot.sink.tree_contents());
         let mut in_scope = |path: &BStr| wish.scope.includes(path);
         let hidden = plan::hidden(&trees, &root, &goal, snapshot.tree, &mut in_scope)?;
         if !hidden.is_empty() {
-            snapshot = look(repo, hidden, wish.dry_run)?;
+            snapshot = look(repo, hidden, declared.clone(), wish.dry_run)?;
             trees = Trees::new(repo, snapshot.sink.tree_contents());
         }
         let plan = plan::plan(repo, &trees, &root, &goal, &snapshot, &mut in_scope)?;
-        if plan.steps.is_empty() && plan.left_alone.is_empty() {
+        let same_index = !wish.index || !index_restore::differs(repo, &target)?;
+        let same_head = !wish.head || repo.head()? == target.record.head;
+        let is_same = plan.steps.is_empty() && plan.left_alone.is_empty();
+        if is_same && same_index && same_head {
             continue;
         }
-        let foreign = foreign(repo, wish, &trees, &target, &snapshot, &plan)?;
+        let (foreign, of_others) = foreign(repo, &root, wish, &trees, &target, &snapshot, &plan)?;
         return Ok(Some(Planned {
             target,
             snapshot,
             plan,
             foreign,
+            of_others,
             _lock: lock,
         }));
     }
     Ok(None)
 }
 
-fn look(repo: &Repo, also: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
+fn look(repo: &Repo, also: Vec<BString>, include: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
     take(
         repo,
         &take::Request {
@@ -203,6 +241,7 @@ fn look(repo: &Repo, also: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
                 writing(repo)?
             },
             also,
+            include,
             readable: true,
             apart: None,
         },
@@ -211,17 +250,27 @@ fn look(repo: &Repo, also: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
 
 fn foreign(
     repo: &Repo,
+    root: &Root,
     wish: &Wish<'_>,
     trees: &Trees<'_>,
     target: &Checkpoint,
     now: &Snapshot,
     plan: &Plan,
-) -> Result<Vec<Foreign>> {
-    let lane = find::from_number(repo, &target.record.lane, target.record.number)?;
+) -> Result<(Vec<Foreign>, BTreeSet<BString>)> {
+    let mut lane = find::from_number(repo, &target.record.lane, target.record.number)?;
+    // What was imported is no step of this worktree, and says nothing about it.
+    lane.retain(|c| match target.record.imported {
+        Some(_) => c.record.number == target.record.number,
+        None => c.record.imported.is_none(),
+    });
     let pending = wrote::pending(repo)?;
     let evidence = Evidence::gather(repo, trees, &lane, &pending, now.tree)?;
     let by_hand = !evidence.any && !find::any_evidence(repo, &target.record.lane)?;
-    let mut foreign = others::foreign(plan, &evidence, by_hand);
+    let mut foreign = others::foreign(root, plan, &evidence, by_hand, target.time);
+    let of_others = match &wish.session {
+        Some(session) => others::not_of(plan, &evidence, session),
+        None => BTreeSet::new(),
+    };
     if let Some(journal) = &wish.journal {
         // What is still as it was before the first try was decided then.
         let first = find::by_number(repo, &target.record.lane, journal.safety)?;
@@ -236,7 +285,7 @@ fn foreign(
             foreign = changed;
         }
     }
-    Ok(foreign)
+    Ok((foreign, of_others))
 }
 
 fn carry_out(
@@ -271,7 +320,12 @@ fn carry_out(
         ..Record::default()
     };
     crash::point();
-    let safety = Turn::wait(repo, PATIENCE)?.publish(repo, snapshot, record)?;
+    let keeping = match wish.head || wish.index {
+        true => Keeping::All,
+        false => Keeping::WhatIsNew,
+    };
+    let declared = snapshot.included.clone();
+    let safety = Turn::wait(repo, PATIENCE)?.publish(repo, snapshot, record, keeping)?;
     let first_safety = wish
         .journal
         .as_ref()
@@ -294,20 +348,24 @@ fn carry_out(
         },
         &plan.steps,
     )?;
-    Journal::new(
-        target.lane_and_number(),
-        first_safety,
-        wish.from,
-        wish.redo,
-        &paths,
-    )
-    .store(repo)?;
+    let mut journal = Journal::new(target.lane_and_number(), first_safety, wish.from, &paths);
+    (journal.redo, journal.index, journal.head) = (wish.redo, wish.index, wish.head);
+    journal.store(repo)?;
     let applier = Applier {
         repo,
         root: &root,
         stage: &stage,
+        declared: &declared,
     };
     let applied = applier.apply(&plan.steps, &staged, &seen)?;
+    if wish.index {
+        crash::point();
+        index_restore::restore(repo, &target)?;
+    }
+    if wish.head {
+        crash::point();
+        head_restore::restore(repo, &target)?;
+    }
     let wrong = applier.verify(&plan.steps, &staged, &applied)?;
     crash::point();
     let mut left_alone = plan.left_alone;

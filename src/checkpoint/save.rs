@@ -1,12 +1,15 @@
 //! `git checkpoint save`.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 
 use clap::{Args, ValueEnum};
 
+use crate::checkpoint::exposure;
 use crate::checkpoint::show_json::checkpoint_json;
 use crate::cli::Exit;
 use crate::error::Result;
+use crate::events::mask::Masked;
 use crate::git::Repo;
 use crate::git::quote::quoted;
 use crate::lane::record::Kind;
@@ -41,6 +44,9 @@ pub(super) struct Arguments {
     /// The agent's id of the session
     #[arg(long, value_name = "id")]
     session: Option<String>,
+    /// Capture these too although they are ignored (may be given more than once)
+    #[arg(long, value_name = "pathspec")]
+    include: Vec<OsString>,
     /// Do not list what could not be captured
     #[arg(short, long)]
     quiet: bool,
@@ -78,13 +84,20 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     }
     let request = Request {
         kind,
-        label: arguments.message,
+        label: arguments
+            .message
+            .map(|label| Masked::from_string(label).as_str().to_owned()),
         tool: arguments.tool,
         paths,
         call: arguments.call,
         session: arguments.session,
         after: arguments.after,
         command: None,
+        include: repo
+            .pathspecs(&arguments.include)
+            .into_iter()
+            .map(|spec| OsStringExt::into_vec(spec).into())
+            .collect(),
         only_if_changed: arguments.if_changed,
     };
     let Some(checkpoint) = save::save(repo, request, PATIENCE)? else {
@@ -95,6 +108,11 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     };
     if checkpoint.record.moved {
         ui.warn("HEAD or the index moved while this was taken: it may mix two states");
+    }
+    if checkpoint.record.number == 1 {
+        for exposure in repo.exposures() {
+            exposure::tell(&exposure, ui);
+        }
     }
     let skipped: Vec<String> = checkpoint
         .record

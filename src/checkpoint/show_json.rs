@@ -35,6 +35,7 @@ pub(super) fn checkpoint_json(checkpoint: &Checkpoint) -> Value {
         },
         "index": record.index.map(|id| id.to_string()),
         "skipped": skipped,
+        "imported": record.imported,
         "raw": record.raw.iter().map(|p| json_path(p.as_bstr())).collect::<Vec<_>>(),
     })
 }

@@ -8,12 +8,12 @@ use crate::checkpoint::others::Others;
 use crate::checkpoint::restore::{Outcome, Wish, restore};
 use crate::checkpoint::{head_check, outcome};
 use crate::cli::Exit;
-use crate::error::Result;
+use crate::error::{Result, hinted};
 use crate::git::Repo;
 use crate::git::pathspec::Scope;
 use crate::lane::position::{Position, Undone};
 use crate::lane::record::Kind;
-use crate::lane::{Checkpoint, Lane, find};
+use crate::lane::{Checkpoint, Lane, find, head_restore, index_restore};
 use crate::snapshot::restore::journal::Journal;
 use crate::snapshot::restore::stage::Stage;
 use crate::snapshot::root::Root;
@@ -27,6 +27,15 @@ pub(super) struct Arguments {
     /// Checkpoint to go back to
     #[arg(long, value_name = "N")]
     to: Option<String>,
+    /// Only what this session of an agent changed
+    #[arg(long, value_name = "id")]
+    session: Option<String>,
+    /// Bring the index back too
+    #[arg(long)]
+    index: bool,
+    /// Move the branch back too; implies --index
+    #[arg(long, conflicts_with = "no_head")]
+    head: bool,
     #[command(flatten)]
     common: Common,
     /// Only these paths
@@ -108,14 +117,33 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             if !is_own(&target, &lane, named, common, ui)? {
                 return Ok(Exit::No);
             }
+            if let Some(unfinished) = &journal
+                && !unfinished.redo
+                && unfinished.target == target.lane_and_number()
+                && scope.is_all()
+            {
+                journal_to_finish = journal.clone();
+            }
             vec![target]
         }
     };
-    if !common.no_head
-        && let Some(target) = targets.first()
-        && !head_check::allows(repo, target, ui)?
-    {
-        return Ok(Exit::No);
+    let head = arguments.head || journal_to_finish.as_ref().is_some_and(|j| j.head);
+    let index = head || arguments.index || journal_to_finish.as_ref().is_some_and(|j| j.index);
+    if index && !arguments.pathspecs.is_empty() {
+        return Err(hinted(
+            "the index and HEAD go back as a whole, not for some paths",
+            "leave the pathspecs out, or '--index' and '--head'",
+        ));
+    }
+    if index {
+        index_restore::require_free(repo)?;
+    }
+    if let Some(target) = targets.first() {
+        if head {
+            head_restore::require_movable(repo, target)?;
+        } else if !common.no_head && !head_check::allows(repo, target, ui)? {
+            return Ok(Exit::No);
+        }
     }
     let from = journal.as_ref().map_or(position.at, |j| j.from);
     let full = scope.is_all() || journal_to_finish.is_some();
@@ -130,6 +158,9 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             journal: journal.clone(),
             redo: false,
             from,
+            session: arguments.session.clone(),
+            index,
+            head,
         },
         ui,
     )?;
@@ -143,6 +174,8 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             let undone = Undone {
                 safety: restored.first_safety,
                 from,
+                index,
+                head,
             };
             let is_exact = full && restored.kept.is_empty() && restored.left_alone.is_empty();
             remember(repo, position, &restored.target, &lane, undone, is_exact)?;
@@ -154,6 +187,8 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
                 let undone = Undone {
                     safety: unfinished.safety,
                     from,
+                    index,
+                    head,
                 };
                 remember(repo, position, &target, &lane, undone, true)?;
                 finish(repo)?;
@@ -173,6 +208,7 @@ fn candidates(repo: &Repo, lane: &Lane, position: &Position) -> Result<Vec<Check
     all.retain(|c| {
         !matches!(c.record.kind, Kind::AfterCommand | Kind::BeforeUndo)
             && c.record.worktree == lane.worktree
+            && c.record.imported.is_none()
             && position.at.is_none_or(|at| c.record.number < at)
     });
     all.reverse();

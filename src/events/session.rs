@@ -71,6 +71,32 @@ pub fn file_name(name: &str) -> String {
     text
 }
 
+/// The session `id`, by the log that is there of it.
+pub fn find(repo: &Repo, id: &str) -> Option<Session> {
+    let wanted = file_name(id);
+    let mut found = Vec::new();
+    if let Ok(entries) = std::fs::read_dir(folder(repo)) {
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let Some(stem) = name.strip_suffix(".jsonl") else {
+                continue;
+            };
+            let stem = stem.strip_suffix(".import").unwrap_or(stem);
+            if let Some((agent, rest)) = stem.split_once('-')
+                && (rest == wanted || stem == wanted || Session::new(agent, id).stem() == stem)
+            {
+                found.push(if stem == wanted {
+                    Session::new(agent, rest)
+                } else {
+                    Session::new(agent, id)
+                });
+            }
+        }
+    }
+    found.sort();
+    found.into_iter().next()
+}
+
 /// Where the logs of `repo` are.
 pub fn folder(repo: &Repo) -> PathBuf {
     repo.shared_state().join("trajectories")

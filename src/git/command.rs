@@ -3,6 +3,7 @@
 //! repository, no prompt, no translated text, no optional lock.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -55,6 +56,7 @@ pub struct Child {
     command: Command,
     shown: String,
     input: Vec<u8>,
+    input_file: Option<File>,
 }
 
 impl Child {
@@ -72,6 +74,7 @@ impl Child {
             command,
             shown: program.as_ref().to_string_lossy().into_owned(),
             input: Vec::new(),
+            input_file: None,
         }
     }
 
@@ -86,6 +89,7 @@ impl Child {
             command: Command::new(program.as_ref()),
             shown: program.as_ref().to_string_lossy().into_owned(),
             input: Vec::new(),
+            input_file: None,
         }
     }
 
@@ -152,18 +156,44 @@ impl Child {
         self
     }
 
+    /// A file for its standard input, from its current position on.
+    #[must_use]
+    pub fn input_file(mut self, file: File) -> Self {
+        self.input_file = Some(file);
+        self
+    }
+
     /// Runs it and gives what it printed, whatever its exit code.
     ///
     /// # Errors
     /// When it cannot be started or fed.
-    pub fn output(mut self) -> Result<Output> {
+    pub fn output(self) -> Result<Output> {
+        self.output_to(Stdio::piped())
+    }
+
+    /// Runs it, requires exit code 0, and lets it write its standard output itself:
+    /// into `file`, or where our own goes.
+    ///
+    /// # Errors
+    /// As [`Child::stdout`].
+    pub fn write_to(self, file: Option<File>) -> Result<()> {
+        let shown = self.shown.clone();
+        let output = self.output_to(file.map_or_else(Stdio::inherit, Stdio::from))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(failure(&shown, &output))
+    }
+
+    fn output_to(mut self, stdout: Stdio) -> Result<Output> {
+        let stdin = match self.input_file.take() {
+            Some(file) => Stdio::from(file),
+            None if self.input.is_empty() => Stdio::null(),
+            None => Stdio::piped(),
+        };
         self.command
-            .stdin(if self.input.is_empty() {
-                Stdio::null()
-            } else {
-                Stdio::piped()
-            })
-            .stdout(Stdio::piped())
+            .stdin(stdin)
+            .stdout(stdout)
             .stderr(Stdio::piped());
         let mut running = self
             .command
@@ -267,6 +297,11 @@ impl Child {
             .spawn()
             .with_context(|| format!("cannot start '{}'", self.shown))?;
         Ok(())
+    }
+
+    /// Starts it with our own streams.
+    pub(super) fn spawn(&mut self) -> std::io::Result<std::process::Child> {
+        self.command.spawn()
     }
 
     /// Runs it with our own streams, for a person to see.

@@ -12,6 +12,8 @@ pub mod path;
 pub mod pathspec;
 pub mod quote;
 pub mod refs;
+pub mod remote;
+pub mod wrapped;
 
 pub use gix::ObjectId;
 pub use gix::bstr::{BStr, BString, ByteSlice, ByteVec};

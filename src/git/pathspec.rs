@@ -19,6 +19,8 @@ pub enum Scope<'r> {
     Matching(Box<gix::Pathspec<'r>>),
     /// Those that were chosen before.
     Only(BTreeSet<BString>),
+    /// Those for which this holds.
+    Where(Box<dyn FnMut(&BStr) -> bool + 'r>),
 }
 
 /// Whether `spec` is the worktree's root. gix takes what is left of such a path,
@@ -42,38 +44,26 @@ fn is_root(repo: &Repo, spec: &OsStr) -> bool {
     here.is_empty()
 }
 
-/// Whether any of `specs` takes paths out.
-fn excludes(specs: &[OsString]) -> bool {
-    specs.iter().any(|spec| {
-        let spec = spec.as_bytes();
-        spec.starts_with(b":!") || spec.starts_with(b":^") || spec.starts_with(b":(")
-    })
-}
-
 impl<'r> Scope<'r> {
     /// What `specs` match; everything when there are none.
     ///
     /// # Errors
     /// When one of them cannot be understood.
     pub fn of_pathspecs(repo: &'r Repo, specs: &[OsString]) -> Result<Self> {
-        if specs.is_empty() || (specs.iter().any(|s| is_root(repo, s)) && !excludes(specs)) {
+        if specs.is_empty() {
             return Ok(Scope::All);
         }
         let empty = gix::index::State::new(repo.gix().object_hash());
-        // `..` up to the root is everything; gix reads it as a path that nothing has.
-        let specs: Vec<OsString> = specs
-            .iter()
-            .zip(repo.pathspecs(specs))
-            .map(|(spec, from_root)| match from_root.is_empty() {
-                true => OsString::from(":/"),
-                false => spec.clone(),
-            })
-            .collect();
+        let everything = OsString::from(":/");
+        let specs = specs.iter().map(|spec| match is_root(repo, spec) {
+            true => &everything,
+            false => spec,
+        });
         let search = repo
             .gix()
             .pathspec(
                 false,
-                specs.iter().map(|spec| spec.as_bytes().as_bstr()),
+                specs.map(|spec| spec.as_bytes().as_bstr()),
                 true,
                 &empty,
                 Source::WorktreeThenIdMapping,
@@ -87,6 +77,7 @@ impl<'r> Scope<'r> {
         match self {
             Scope::All => true,
             Scope::Matching(search) => search.is_included(path, Some(false)),
+            Scope::Where(holds) => holds(path),
             Scope::Only(paths) => paths.contains(path.as_bytes().as_bstr()),
         }
     }

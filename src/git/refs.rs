@@ -143,6 +143,22 @@ impl Repo {
         )
     }
 
+    /// Deletes many refs at once, each only if it still points at its id. Through
+    /// git, which rewrites packed refs once for all of them.
+    ///
+    /// # Errors
+    /// When one points elsewhere or cannot be deleted; then all may still be there.
+    pub fn delete_refs(&self, refs: &[(String, ObjectId)]) -> Result<()> {
+        if refs.is_empty() {
+            return Ok(());
+        }
+        let commands: String = refs
+            .iter()
+            .map(|(name, expected)| format!("delete {name}\0{expected}\0"))
+            .collect();
+        self.update_by_git(commands)
+    }
+
     fn edit_ref(&self, name: &str, change: Change) -> Result<()> {
         let edit = RefEdit {
             change,

@@ -21,7 +21,11 @@ pub enum Owner {
     Agent {
         /// No tool said what it left: the next snapshot was believed.
         assumed: bool,
+        /// Its session, when it said one.
+        session: Option<String>,
     },
+    /// An undo of ours.
+    Undo,
     /// A person, or nobody knows; and what was going on, if anything was.
     Somebody(Option<String>),
 }
@@ -69,7 +73,7 @@ impl Evidence {
                     None => false,
                 };
                 let owner = if by_undo {
-                    Owner::Agent { assumed: false }
+                    Owner::Undo
                 } else {
                     story.owner(at, difference.path.as_bstr(), &difference.new)
                 };
@@ -85,21 +89,31 @@ impl Evidence {
         Ok(Evidence { changes, any })
     }
 
-    /// Who changed `path`: the agent only if it made every change of it.
+    /// Who changed `path`: the agent only if it made every change of it, and a
+    /// session only if no other had a part in it.
     pub fn owner(&self, path: &BStr) -> Owner {
         let Some(changes) = self.changes.get(path.as_bytes().as_bstr()) else {
             return Owner::Somebody(None);
         };
-        let mut assumed_any = false;
+        let mut owner = Owner::Undo;
         for change in changes {
-            match &change.owner {
-                Owner::Agent { assumed } => assumed_any |= assumed,
-                somebody => return somebody.clone(),
-            }
+            owner = match (owner, &change.owner) {
+                (_, somebody @ Owner::Somebody(_)) => return somebody.clone(),
+                (owner, Owner::Undo) => owner,
+                (
+                    Owner::Agent {
+                        assumed: before,
+                        session: first,
+                    },
+                    Owner::Agent { assumed, session },
+                ) => Owner::Agent {
+                    assumed: before || *assumed,
+                    session: first.filter(|first| Some(first) == session.as_ref()),
+                },
+                (_, agent) => agent.clone(),
+            };
         }
-        Owner::Agent {
-            assumed: assumed_any,
-        }
+        owner
     }
 }
 
@@ -190,6 +204,14 @@ impl<'s> Story<'s> {
         }
     }
 
+    /// The agent that announced itself at position `at`.
+    fn agent(&self, at: usize, assumed: bool) -> Owner {
+        Owner::Agent {
+            assumed,
+            session: self.lane[at].record.session.clone(),
+        }
+    }
+
     /// The tree that an undo restored right after `checkpoint`, its safety.
     fn undone_to(&self, repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<ObjectId>> {
         let (Kind::BeforeUndo, Some(target)) = (checkpoint.record.kind, &checkpoint.record.target)
@@ -217,11 +239,13 @@ impl<'s> Story<'s> {
                 .peekable();
             if since.peek().is_some() {
                 if since.any(|(_, id)| *id == new) {
-                    return Owner::Agent { assumed: false };
+                    let at = naming.at;
+                    return self.agent(at, false);
                 }
             } else if !naming.assumed {
                 naming.assumed = true;
-                return Owner::Agent { assumed: true };
+                let at = naming.at;
+                return self.agent(at, true);
             }
         }
         let mut during = None;
@@ -231,7 +255,7 @@ impl<'s> Story<'s> {
                 continue;
             }
             if window.proves {
-                return Owner::Agent { assumed: false };
+                return self.agent(window.from, false);
             }
             during = Some(match window.seconds {
                 Some(seconds) => format!("during `{}`, {}", window.what, duration(seconds)),
@@ -276,6 +300,13 @@ mod tests {
         }
     }
 
+    fn agent(assumed: bool) -> Owner {
+        Owner::Agent {
+            assumed,
+            session: None,
+        }
+    }
+
     fn value(n: u8) -> Value {
         Some((Mode::FILE, id(n)))
     }
@@ -288,10 +319,7 @@ mod tests {
             checkpoint(3, Kind::Save, &[]),
         ];
         let mut story = Story::new(&lane, &[], WINDOW);
-        assert_eq!(
-            story.owner(0, "a".into(), &value(1)),
-            Owner::Agent { assumed: true }
-        );
+        assert_eq!(story.owner(0, "a".into(), &value(1)), agent(true));
         assert_eq!(story.owner(1, "a".into(), &value(2)), Owner::Somebody(None));
         assert_eq!(story.owner(0, "b".into(), &value(1)), Owner::Somebody(None));
     }
@@ -302,15 +330,9 @@ mod tests {
         after.record.wrote = vec![("a".into(), Some(id(1))), ("gone".into(), None)];
         let lane = [checkpoint(1, Kind::BeforeWrite, &["a", "gone"]), after];
         let mut story = Story::new(&lane, &[], WINDOW);
-        assert_eq!(
-            story.owner(0, "a".into(), &value(1)),
-            Owner::Agent { assumed: false }
-        );
+        assert_eq!(story.owner(0, "a".into(), &value(1)), agent(false));
         assert_eq!(story.owner(1, "a".into(), &value(2)), Owner::Somebody(None));
-        assert_eq!(
-            story.owner(0, "gone".into(), &None),
-            Owner::Agent { assumed: false }
-        );
+        assert_eq!(story.owner(0, "gone".into(), &None), agent(false));
     }
 
     #[test]
@@ -323,10 +345,7 @@ mod tests {
             after,
         ];
         let mut short = Story::new(&lane, &[], WINDOW);
-        assert_eq!(
-            short.owner(1, "a".into(), &value(1)),
-            Owner::Agent { assumed: false }
-        );
+        assert_eq!(short.owner(1, "a".into(), &value(1)), agent(false));
         assert_eq!(short.owner(2, "a".into(), &value(1)), Owner::Somebody(None));
         let mut long = Story::new(&lane, &[], 60);
         assert!(matches!(

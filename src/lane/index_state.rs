@@ -11,7 +11,7 @@ use gix::objs::{Tree, WriteTo};
 use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::git::head::Head;
-use crate::lane::publish::commit_bytes;
+use crate::lane::publish::{commit_bytes, now};
 use crate::lane::record::{LINES_AT_MOST, Record, skipped_line};
 use crate::lane::trailer::Writer;
 use crate::snapshot::take::Snapshot;
@@ -99,7 +99,7 @@ pub fn put(
         .write_to(&mut bytes)
         .context("cannot write a tree")?;
     let tree = snapshot.sink.put(repo.gix(), Kind::Tree, bytes)?;
-    let commit = commit_bytes(tree, snapshot.head.commit, &message.finish());
+    let commit = commit_bytes(tree, snapshot.head.commit, now(), &message.finish());
     snapshot
         .sink
         .put(repo.gix(), Kind::Commit, commit)

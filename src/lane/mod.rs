@@ -1,16 +1,23 @@
 //! The numbered checkpoints of one worktree, its lane: what a checkpoint holds,
 //! how one is saved and found, and whose change a path is.
 
+pub mod age;
 pub mod evidence;
+pub mod expire;
 pub mod find;
+pub mod head_restore;
 pub mod identity;
+pub mod index_restore;
 pub mod index_state;
+pub mod needed;
 pub mod position;
 pub mod publish;
 pub mod record;
 pub mod refused;
+pub mod remove;
 pub mod save;
 pub mod trailer;
+pub mod transfer;
 pub mod wrote;
 
 pub use find::Checkpoint;

@@ -28,6 +28,12 @@ pub struct Undone {
     pub safety: u32,
     /// Where the position was before it.
     pub from: Option<u32>,
+    /// Whether it restored the index too.
+    #[serde(default)]
+    pub index: bool,
+    /// Whether it moved HEAD too.
+    #[serde(default)]
+    pub head: bool,
 }
 
 fn path(repo: &Repo) -> PathBuf {

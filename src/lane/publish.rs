@@ -50,6 +50,15 @@ fn core_fsync_covers_objects(value: Option<&str>) -> bool {
     covers
 }
 
+/// What of HEAD and the index a checkpoint keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// What HEAD's tree and the checkpoint before do not keep already.
+    WhatIsNew,
+    /// Both in any case: HEAD is about to move.
+    All,
+}
+
 /// The lane as it stands under its lock, and what the next checkpoint needs of it.
 pub struct Turn {
     /// The lane.
@@ -80,16 +89,15 @@ impl Turn {
     ///
     /// # Errors
     /// When something cannot be written; then there is no checkpoint.
-    pub fn publish(&self, repo: &Repo, snapshot: Snapshot, record: Record) -> Result<Checkpoint> {
+    pub fn publish(
+        &self,
+        repo: &Repo,
+        snapshot: Snapshot,
+        record: Record,
+        keeping: Keeping,
+    ) -> Result<Checkpoint> {
         let writing = writing(repo)?;
-        let mut number = self.lane.highest(repo)? + 1;
-        while repo
-            .find_ref(self.lane.checkpoint_ref(number).as_str().into())?
-            .is_some()
-        {
-            // The counter came back from an older backup.
-            number += 1;
-        }
+        let number = self.next_number(repo)?;
         let mut record = Record {
             number,
             lane: self.lane.name.clone(),
@@ -98,14 +106,20 @@ impl Turn {
             operation: repo.operation().map(ToOwned::to_owned),
             skipped: snapshot.skipped.clone(),
             raw: snapshot.raw.clone(),
+            include: snapshot.include.clone(),
             moved: snapshot.moved,
             wrote: wrote::pending(repo)?,
             config: conversion_config(repo),
             ..record
         };
-        let before = self.newest.as_ref().map(|newest| &newest.record.head);
+        let newest = self
+            .newest
+            .as_ref()
+            .filter(|_| keeping == Keeping::WhatIsNew);
+        let before = newest.map(|newest| &newest.record.head);
         record.index = index_state::put(repo, &snapshot, &record, before)?;
-        let bytes = commit_bytes(snapshot.tree, None, &record.message());
+        let time = now();
+        let bytes = commit_bytes(snapshot.tree, None, time, &record.message());
         let commit = snapshot.sink.put(repo.gix(), ObjectKind::Commit, bytes)?;
         let written = snapshot.sink.finish()?;
         crash::point();
@@ -133,9 +147,22 @@ impl Turn {
             name,
             commit,
             tree: snapshot.tree,
-            time: now(),
+            time,
             record,
         })
+    }
+
+    /// The next free number.
+    pub(super) fn next_number(&self, repo: &Repo) -> Result<u32> {
+        let mut number = self.lane.highest(repo)? + 1;
+        while repo
+            .find_ref(self.lane.checkpoint_ref(number).as_str().into())?
+            .is_some()
+        {
+            // The counter came back from an older backup.
+            number += 1;
+        }
+        Ok(number)
     }
 
     /// A `git gc --prune=now` beside us may have taken what nothing named yet.
@@ -187,21 +214,26 @@ fn conversion_config(repo: &Repo) -> Vec<String> {
         .collect()
 }
 
-/// A commit by a fixed identity. The author date is now; the committer date is
+/// A commit by a fixed identity. The author date is `time`; the committer date is
 /// one second after the epoch, so that `git fetch` offers these commits last and
 /// `git log --all` shows them last.
-pub(super) fn commit_bytes(tree: ObjectId, parent: Option<ObjectId>, message: &str) -> Vec<u8> {
+pub(super) fn commit_bytes(
+    tree: ObjectId,
+    parent: Option<ObjectId>,
+    time: i64,
+    message: &str,
+) -> Vec<u8> {
     let parent = parent.map_or_else(String::new, |id| format!("parent {id}\n"));
     format!(
-        "tree {tree}\n{parent}author {IDENTITY} {} +0000\ncommitter {IDENTITY} 1 +0000\n\n{message}",
-        now()
+        "tree {tree}\n{parent}author {IDENTITY} {time} +0000\ncommitter {IDENTITY} 1 +0000\n\n{message}"
     )
     .into_bytes()
 }
 
 const IDENTITY: &str = "git-harness <git-harness@localhost>";
 
-fn now() -> i64 {
+/// Seconds since the epoch.
+pub(super) fn now() -> i64 {
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .ok()

@@ -91,6 +91,8 @@ pub struct Record {
     pub target: Option<String>,
     /// What tools left since the checkpoint before: the blob, or nothing for "absent".
     pub wrote: Vec<(BString, Option<ObjectId>)>,
+    /// Pathspecs by which ignored files were captured.
+    pub include: Vec<BString>,
     /// What could not be captured.
     pub skipped: Vec<Skipped>,
     /// Paths stored as they are although a conversion applies.
@@ -99,6 +101,8 @@ pub struct Record {
     pub config: Vec<String>,
     /// HEAD or the index moved while it was taken.
     pub moved: bool,
+    /// It came from another repository or lane: its commit there, its lane and number.
+    pub imported: Option<String>,
 }
 
 impl Record {
@@ -127,12 +131,16 @@ impl Record {
             let id = id.map_or_else(|| "absent".to_owned(), |id| id.to_string());
             out.add("Wrote", format_args!("{id} {}", quoted(path.as_bstr())));
         }
+        for spec in &self.include {
+            out.add_path("Include", spec.as_bstr());
+        }
         for entry in &self.config {
             out.add("Config", entry);
         }
         if self.moved {
             out.add("Moved", "HEAD or the index moved while this was taken");
         }
+        out.add_some("Imported", self.imported.as_ref());
         if self.skipped.len() > LINES_AT_MOST {
             out.add("Skipped-Count", self.skipped.len());
         }
@@ -171,6 +179,7 @@ impl Record {
             command: read.text("Command"),
             target: read.text("Target"),
             wrote: read.all("Wrote").filter_map(parse_wrote).collect(),
+            include: read.paths("Include"),
             skipped: read.all("Skipped").filter_map(parse_skipped).collect(),
             raw: read.paths("Raw"),
             config: read
@@ -178,6 +187,7 @@ impl Record {
                 .map(|v| v.to_str_lossy().into_owned())
                 .collect(),
             moved: read.first("Moved").is_some(),
+            imported: read.text("Imported"),
             label: read.label,
         })
     }
@@ -261,6 +271,7 @@ mod tests {
             command: Some("cargo test".to_owned()),
             target: Some("main/002".to_owned()),
             wrote: vec![("x y".into(), Some(id)), ("gone".into(), None)],
+            include: vec!["var/*.db".into()],
             skipped: vec![Skipped {
                 path: "big \"file\"".into(),
                 reason: "too large".to_owned(),
@@ -268,6 +279,7 @@ mod tests {
             raw: vec!["mixed.txt".into()],
             config: vec!["core.autocrlf=true".to_owned()],
             moved: true,
+            imported: Some("0123 task/007".to_owned()),
         };
         let message = record.message();
         let read = Record::parse(message.as_bytes().as_bstr()).expect("ours");

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::git::Repo;
 use crate::git::quote::quoted;
 use crate::lane::find::Checkpoint;
-use crate::lane::publish::{Turn, writing};
+use crate::lane::publish::{Keeping, Turn, writing};
 use crate::lane::record::{Kind, Record};
 use crate::snapshot::take::{self, take};
 use crate::state::lock;
@@ -32,6 +32,8 @@ pub struct Request {
     pub after: Option<u32>,
     /// The command, masked.
     pub command: Option<String>,
+    /// Pathspecs of ignored files to capture too.
+    pub include: Vec<BString>,
     /// Makes no checkpoint when tree, paths and call are those of the newest one.
     pub only_if_changed: bool,
 }
@@ -49,6 +51,7 @@ pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<
             repo,
             &take::Request {
                 writing: writing(repo)?,
+                include: request.include.clone(),
                 ..take::Request::default()
             },
         )?
@@ -84,7 +87,8 @@ pub fn save(repo: &Repo, request: Request, patience: Duration) -> Result<Option<
         command: request.command,
         ..Record::default()
     };
-    turn.publish(repo, snapshot, record).map(Some)
+    turn.publish(repo, snapshot, record, Keeping::WhatIsNew)
+        .map(Some)
 }
 
 /// The lock that an undo holds while it changes the working tree.

@@ -1,6 +1,6 @@
 //! From candidates to blobs: reads what the walk could not prove unchanged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +16,7 @@ use crate::snapshot::convert::{Converter, Stored};
 use crate::snapshot::root::{Root, is_absent};
 use crate::snapshot::scan::{Candidate, Skipped};
 use crate::snapshot::sink::{Sink, put_stream};
+use crate::snapshot::sqlite;
 use crate::snapshot::stat::{FileKind, Stat};
 use crate::snapshot::workers;
 
@@ -61,8 +62,8 @@ pub struct Capturer<'c> {
     pub cache: &'c Cache,
     /// Whether the ids in the cache need no look-up.
     pub anchored: bool,
-    /// `core.symlinks`.
-    pub links: bool,
+    /// Files that are captured because someone declared them.
+    pub included: &'c BTreeSet<BString>,
 }
 
 impl Capturer<'_> {
@@ -168,6 +169,15 @@ impl Capturer<'_> {
                 Err(_) if attempt < TRIES && self.changed(path, &mut stat) => continue,
                 Err(e) => return Ok(Capture::Skipped(e.to_string())),
             };
+            if self.included.contains(&candidate.path) {
+                // A database changes beside its main file, which then looks the same.
+                return Ok(Capture::Blob {
+                    mode,
+                    id,
+                    raw,
+                    stat: None,
+                });
+            }
             if !self.changed(path, &mut stat) {
                 return Ok(Capture::Blob {
                     mode,
@@ -211,6 +221,21 @@ impl Capturer<'_> {
         }
     }
 
+    /// A declared file: as it is, or a database as one consistent copy.
+    fn declared(
+        &self,
+        repo: &gix::Repository,
+        path: &BStr,
+        stat: &Stat,
+    ) -> io::Result<Result<(ObjectId, bool)>> {
+        let mut bytes = self.root.read_file(path, stat.size)?;
+        if sqlite::is_database(&bytes) {
+            bytes = sqlite::copy(&self.root.join(path))
+                .map_err(|e| io::Error::other(format!("{e:#}")))?;
+        }
+        Ok(self.sink.put(repo, Kind::Blob, bytes).map(|id| (id, false)))
+    }
+
     /// Outer errors are of reading, inner ones of writing.
     fn blob(
         &self,
@@ -222,6 +247,9 @@ impl Capturer<'_> {
         if converter.is_none() && stat.size >= STREAM_FROM {
             let file = self.root.open_file(path)?;
             return Ok(put_stream(self.sink, file, stat.size).map(|id| (id, false)));
+        }
+        if self.included.contains(path.as_bytes().as_bstr()) {
+            return self.declared(repo, path, stat);
         }
         let bytes = self.root.read_file(path, stat.size)?;
         let stored = match converter {

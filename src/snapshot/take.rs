@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use gix::ObjectId;
+use std::collections::BTreeSet;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
@@ -17,11 +18,13 @@ use crate::snapshot::cache::{Cache, Known};
 use crate::snapshot::capture::{self, Capture, Capturer};
 use crate::snapshot::dirty;
 use crate::snapshot::ignore::Ignore;
+use crate::snapshot::include;
 use crate::snapshot::index::Index;
 use crate::snapshot::prove;
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::{Candidate, Skipped, Walk};
 use crate::snapshot::sink::{Sink, Writing};
+use crate::snapshot::sqlite;
 use crate::snapshot::stat::{Stat, Trust};
 use crate::snapshot::tree::{Builder, Change};
 use crate::state::file;
@@ -36,6 +39,8 @@ pub struct Request {
     pub writing: Writing,
     /// Paths to capture whatever the ignore rules and limits say.
     pub also: Vec<BString>,
+    /// Pathspecs of ignored files to capture, besides `checkpoint.include`.
+    pub include: Vec<BString>,
     /// Whether its trees can be read before they are written.
     pub readable: bool,
     /// Another object store for new objects than the repository's own.
@@ -54,6 +59,10 @@ pub struct Snapshot {
     pub raw: Vec<BString>,
     /// Whether any conversion applies to any file.
     pub converts: bool,
+    /// Files that were captured because they were declared, or asked for by name.
+    pub included: BTreeSet<BString>,
+    /// The pathspecs by which they were declared.
+    pub include: Vec<BString>,
     /// HEAD, before and after.
     pub head: Head,
     /// The index, before and after.
@@ -168,7 +177,13 @@ fn take_once(
         repo.config_size("checkpoint.maxFileSize", 100 << 20)?,
         repo.config_size("checkpoint.maxNew", 2 << 30)?,
     ));
-    add_asked(root, trust, request, &index, &mut scan.candidates);
+    skipped.extend(include::exclude(repo, &mut scan)?);
+    let mut declared = include::configured(repo, "checkpoint.include");
+    declared.extend(request.include.iter().cloned());
+    let mut included = include::files(repo, root, &declared)?;
+    included.retain(|path| !sqlite::is_companion(&root.join(path.as_bstr())));
+    included.extend(request.also.iter().cloned());
+    add_asked(root, trust, &included, &index, &mut scan.candidates);
 
     let mut sink = Sink::new(repo, request.writing);
     if let Some(folder) = &request.apart {
@@ -189,7 +204,7 @@ fn take_once(
         sink: &sink,
         cache: known,
         anchored,
-        links: trust.links,
+        included: &included,
     }
     .all(&scan.candidates)?;
 
@@ -255,6 +270,8 @@ fn take_once(
         skipped,
         raw,
         converts: rules.convert,
+        included,
+        include: declared,
         head,
         index,
         moved: false,
@@ -306,11 +323,11 @@ fn is_as_indexed(index: &Index, change: &Change) -> bool {
 fn add_asked(
     root: &Root,
     trust: Trust,
-    request: &Request,
+    asked: &BTreeSet<BString>,
     index: &Index,
     candidates: &mut Vec<Candidate>,
 ) {
-    for path in &request.also {
+    for path in asked {
         let known = candidates.binary_search_by(|c| c.path.cmp(path));
         let (Err(at), Ok(Some(stat))) = (known, root.stat(path.as_bstr())) else {
             continue;
@@ -421,16 +438,13 @@ pub fn ids_of(repo: &Repo, paths: &[BString]) -> Result<Vec<Option<gix::ObjectId
         sink: &sink,
         cache: &Cache::default(),
         anchored: false,
-        links: trust.links,
+        included: &BTreeSet::new(),
     };
     let mut ids = Vec::with_capacity(paths.len());
     for path in paths {
         let mut candidates = Vec::new();
-        let request = Request {
-            also: vec![path.clone()],
-            ..Request::default()
-        };
-        add_asked(&root, trust, &request, &index, &mut candidates);
+        let asked = BTreeSet::from([path.clone()]);
+        add_asked(&root, trust, &asked, &index, &mut candidates);
         let capture = capturer.all(&candidates)?.pop();
         ids.push(match capture {
             Some(Capture::Blob { id, .. }) => Some(id),

@@ -41,6 +41,17 @@ impl Sharing {
         0o600 | self.extra
     }
 
+    /// Gives the new file or folder at `path` its bits in a shared repository, where
+    /// the umask does not count. A private one has them by its creation.
+    pub(super) fn settle(self, path: &Path, mode: u32) -> io::Result<()> {
+        if self.extra == 0 {
+            return Ok(());
+        }
+        // The set-group-id bit came from the folder above, and must go on.
+        let inherited = path.metadata()?.permissions().mode() & 0o2000;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode | inherited))
+    }
+
     fn folder_mode(self) -> u32 {
         0o700 | self.extra | (self.extra & 0o044) >> 2
     }
@@ -54,12 +65,17 @@ pub fn make_folder(folder: &Path, sharing: Sharing) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
-    DirBuilder::new()
-        .recursive(true)
-        .mode(sharing.folder_mode())
-        .create(folder)
-        .map_err(|e| explain(e, folder))
-        .with_context(|| format!("cannot make the folder '{}'", folder.display()))
+    if let Some(parent) = folder.parent() {
+        make_folder(parent, sharing)?;
+    }
+    let made = DirBuilder::new().mode(sharing.folder_mode()).create(folder);
+    match made.and_then(|()| sharing.settle(folder, sharing.folder_mode())) {
+        // Another process was quicker.
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made
+            .map_err(|e| explain(e, folder))
+            .with_context(|| format!("cannot make the folder '{}'", folder.display())),
+    }
 }
 
 /// The content of `path`, or `None` when there is no such file.
@@ -96,6 +112,9 @@ impl Replacement {
             .permissions(fs::Permissions::from_mode(sharing.file_mode()))
             .tempfile_in(folder)
             .map_err(|e| explain(e, folder))
+            .with_context(|| format!("cannot write in '{}'", folder.display()))?;
+        sharing
+            .settle(beside.path(), sharing.file_mode())
             .with_context(|| format!("cannot write in '{}'", folder.display()))?;
         Ok(Replacement { beside })
     }

@@ -147,32 +147,7 @@ pub(super) fn resolve(db: &Connection, name: Option<&str>) -> Result<Option<Stri
 /// # Errors
 /// When no log is of that session.
 pub(super) fn find(repo: &Repo, id: &str) -> Result<Session> {
-    let folder = session::folder(repo);
-    let wanted = session::file_name(id);
-    let mut found = Vec::new();
-    if let Ok(entries) = std::fs::read_dir(&folder) {
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let Some(stem) = name.strip_suffix(".jsonl") else {
-                continue;
-            };
-            let stem = stem.strip_suffix(".import").unwrap_or(stem);
-            if let Some((agent, rest)) = stem.split_once('-')
-                && (rest == wanted || stem == wanted || Session::new(agent, id).stem() == stem)
-            {
-                found.push(if stem == wanted {
-                    Session::new(agent, rest)
-                } else {
-                    Session::new(agent, id)
-                });
-            }
-        }
-    }
-    found.sort();
-    found
-        .into_iter()
-        .next()
-        .with_context(|| format!("there is no log of a session '{id}'"))
+    session::find(repo, id).with_context(|| format!("there is no log of a session '{id}'"))
 }
 
 /// The stem of the log of session `id`.

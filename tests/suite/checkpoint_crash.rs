@@ -86,6 +86,7 @@ fn a_bare_undo_after_the_kill_finishes_it() {
     kill_at_every_step(&scene, "checkpoint undo -y", |repo, step| {
         repo.git("checkpoint undo -y").ok();
         assert_eq!(repo.disk(), start, "step {step}");
+        nothing_staged(repo);
     });
 }
 
@@ -223,8 +224,11 @@ fn a_redo_killed_at_any_step_is_finished_by_the_next() {
     });
 }
 
+/// Nothing of a restore is left, and nothing speaks of one any more.
 #[track_caller]
 fn nothing_staged(repo: &Repo) {
+    let status = repo.git("checkpoint status --json").ok().json();
+    assert!(status["unfinished"].is_null(), "{status}");
     let stage = repo.git_dir().join("harness/stage");
     assert_eq!(std::fs::read_dir(stage).map_or(0, Iterator::count), 0);
     repo.sh("test -z \"$(find . -name '.git-harness-*')\"").ok();

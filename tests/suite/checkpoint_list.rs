@@ -57,6 +57,28 @@ fn lists_number_commit_time_and_label() {
 }
 
 #[test]
+fn a_checkpoint_of_another_day_has_its_date() {
+    let repo = edited();
+    let name = "refs/harness/checkpoints/main/001";
+    let commit = repo.run(["cat-file", "commit", name]).ok().out();
+    let author = commit
+        .lines()
+        .find(|line| line.starts_with("author "))
+        .unwrap();
+    let stamp = author.rsplit(' ').nth(1).unwrap();
+    let commit = commit.replace(author, &author.replace(stamp, "1000000000")) + "\n";
+    let commit = repo
+        .feed("hash-object -t commit -w --stdin", commit)
+        .ok()
+        .out();
+    repo.run(["update-ref", name, &commit]).ok();
+    let lines = repo.git("checkpoint list").ok().lines();
+    assert!(lines[0].contains("2001-09-09 01:46:40"), "{lines:?}");
+    let listed = repo.git("checkpoint list --json").ok().json();
+    assert_eq!(listed[0]["time"], "2001-09-09T01:46:40Z");
+}
+
+#[test]
 fn the_newest_few() {
     let repo = edited();
     assert_eq!(numbers(&repo, ""), [1, 2, 3]);
@@ -118,7 +140,7 @@ fn packed_refs_are_seen_too() {
 
 #[test]
 fn looking_changes_nothing() {
-    let repo = edited();
+    let repo = edited().as_configured_here();
     repo.sh("touch -d 2001-02-03 a").ok();
     let before = (repo.fingerprint(), repo.disk(), repo.checkpoints());
     for look in [
@@ -154,7 +176,7 @@ fn show_names_what_is_in_it() {
 
 #[test]
 fn show_stat_and_patch_are_against_the_one_before() {
-    let repo = edited();
+    let repo = edited().as_configured_here();
     let stat = repo.git("checkpoint show 3 --stat").ok().out();
     assert!(
         stat.contains("dir/b") && stat.contains("1 file changed"),
@@ -165,7 +187,7 @@ fn show_stat_and_patch_are_against_the_one_before() {
     assert!(patch.contains("\n-0\n+1"), "{patch}");
     // The first one: against the commit it was taken on, or nothing.
     repo.git("checkpoint show 1 -p").ok().prints("");
-    let unborn = Repo::new();
+    let unborn = Repo::new().as_configured_here();
     unborn.write("x", "1\n");
     unborn.save("");
     let stat = unborn.git("checkpoint show 1 --stat").ok().out();
@@ -174,7 +196,7 @@ fn show_stat_and_patch_are_against_the_one_before() {
 
 #[test]
 fn diff_between_two_and_to_the_disk() {
-    let repo = edited();
+    let repo = edited().as_configured_here();
     let diff = repo.git("checkpoint diff 1 2").ok().out();
     assert!(diff.contains("+++ b/a") && diff.contains("+1"), "{diff}");
     assert!(!diff.contains("dir/b"), "{diff}");

@@ -433,6 +433,40 @@ fn files_above_the_limit_are_skipped_when_untracked() {
 }
 
 #[test]
+fn the_largest_new_files_are_skipped_when_all_are_too_much() {
+    let repo = small();
+    repo.git("config checkpoint.maxNew 3k").ok();
+    repo.write("large", "x".repeat(2500));
+    repo.write("medium", "y".repeat(1000));
+    repo.write("small", "z".repeat(100));
+    let saved = repo.save("");
+    assert_eq!(paths(&saved["skipped"]), ["large"]);
+}
+
+#[test]
+fn a_shared_repository_shares_our_files() {
+    let repo = Repo::init("--shared=group");
+    repo.write("a", "1\n");
+    repo.save("");
+    let folder = repo.git_dir().join("harness");
+    assert_eq!(repo.mode(&folder) & 0o770, 0o770);
+    assert_eq!(repo.mode(folder.join("id")) & 0o660, 0o660);
+}
+
+#[test]
+fn a_mirror_that_would_push_checkpoints_is_said_at_the_first_save() {
+    let repo = small();
+    repo.git("remote add --mirror=push backup ../backup").ok();
+    let first = repo
+        .git("checkpoint save")
+        .ok()
+        .says("backup")
+        .says("refs/harness");
+    first.prints("001");
+    repo.git("checkpoint save").ok().silent();
+}
+
+#[test]
 fn command_line_configuration_counts() {
     let repo = small();
     repo.write("big", "x".repeat(2000));

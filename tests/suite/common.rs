@@ -143,6 +143,17 @@ impl Repo {
         other
     }
 
+    /// The same repository, where our programs too see only what the test configured:
+    /// for what is shown to a person as that person likes it.
+    pub(crate) fn as_configured_here(&self) -> Self {
+        match scene::hostile() {
+            true => self
+                .env("GIT_CONFIG_GLOBAL", self.home().join("plain.gitconfig"))
+                .env("GIT_PAGER", "cat"),
+            false => self.clone(),
+        }
+    }
+
     /// The same repository, seen by a user for whom permission bits count: root reads
     /// everything, unless it has given that power away. `None` where neither is to be had.
     pub(crate) fn for_whom_modes_count(&self) -> Option<Self> {

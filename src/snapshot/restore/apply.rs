@@ -16,6 +16,7 @@ use crate::snapshot::difference::Value;
 use crate::snapshot::restore::plan::{LeftAlone, Step};
 use crate::snapshot::restore::stage::{Stage, Staged, Staging, with_executable};
 use crate::snapshot::root::{Root, bytes_of, is_absent, open_folder, stat_at};
+use crate::snapshot::sqlite;
 use crate::snapshot::stat::{FileKind, Stat};
 use crate::state::crash;
 
@@ -38,6 +39,8 @@ pub struct Applier<'a> {
     pub root: &'a Root,
     /// Where new contents wait and old ones go.
     pub stage: &'a Stage,
+    /// Files that were captured because someone declared them.
+    pub declared: &'a BTreeSet<BString>,
 }
 
 /// A step, its new content, and what is there.
@@ -122,6 +125,24 @@ impl Applier<'_> {
     }
 
     fn write(&self, ready: &Ready<'_>) -> Result<Done, Errno> {
+        let path = ready.step.path.as_bstr();
+        let is_database = matches!(ready.staged, Some(Ok(staged)) if staged.is_database)
+            && self.declared.contains(&ready.step.path);
+        let file = self.root.join(path);
+        if is_database && let Some(user) = sqlite::user_of(&file) {
+            return Ok(Done::No(format!("it is open in {user}")));
+        }
+        let done = self.write_file(ready)?;
+        if is_database && matches!(done, Done::Yes) {
+            // They belong to the database that was there, whose copy holds them.
+            for companion in sqlite::companions(&file) {
+                let _ = std::fs::remove_file(companion);
+            }
+        }
+        Ok(done)
+    }
+
+    fn write_file(&self, ready: &Ready<'_>) -> Result<Done, Errno> {
         let path = ready.step.path.as_bstr();
         let (folder, name) = match self.make_parent(path) {
             Ok(found) => found,

@@ -24,6 +24,12 @@ pub struct Journal {
     pub from: Option<u32>,
     /// Whether this steps forward (redo) rather than back.
     pub redo: bool,
+    /// Whether the index is restored too.
+    #[serde(default)]
+    pub index: bool,
+    /// Whether HEAD is moved too.
+    #[serde(default)]
+    pub head: bool,
     /// The paths that are restored; nothing else is touched.
     paths: Vec<Value>,
 }
@@ -34,19 +40,15 @@ fn path(repo: &Repo) -> PathBuf {
 
 impl Journal {
     /// A journal of a restore of `paths`.
-    pub fn new(
-        target: String,
-        safety: u32,
-        from: Option<u32>,
-        redo: bool,
-        paths: &[BString],
-    ) -> Self {
+    pub fn new(target: String, safety: u32, from: Option<u32>, paths: &[BString]) -> Self {
         Journal {
             v: 1,
             target,
             safety,
             from,
-            redo,
+            redo: false,
+            index: false,
+            head: false,
             paths: paths.iter().map(|p| json_path(p.as_bstr())).collect(),
         }
     }

@@ -8,8 +8,10 @@ use gix::index::entry::Mode;
 
 use crate::error::Result;
 use crate::git::Repo;
+use crate::git::pathspec::Scope;
 use crate::snapshot::difference::{Difference, Trees, Value};
 use crate::snapshot::ignore::Ignore;
+use crate::snapshot::include;
 use crate::snapshot::index::Index;
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::Skipped;
@@ -25,6 +27,8 @@ pub struct Target {
     pub skipped: Vec<Skipped>,
     /// Paths stored as they are although a conversion applies, sorted.
     pub raw: Vec<BString>,
+    /// Pathspecs by which it captured ignored files.
+    pub include: Vec<BString>,
     /// The tree of the index of then, to know what sparse checkout had left out.
     pub index: Option<ObjectId>,
 }
@@ -120,13 +124,23 @@ pub fn plan(
     };
     let all: Vec<Difference> = trees.differences(tree, now.tree)?;
     let mut then_ignored = ThenIgnored::new(repo, tree, &all)?;
+    let mut declared_then = match target.include.is_empty() {
+        true => Scope::Only(BTreeSet::new()),
+        false => include::scope(repo, &target.include)?,
+    };
     let mut plan = Plan::default();
     for difference in all {
         let path = difference.path.as_bstr();
         if !in_scope(path) {
             continue;
         }
-        match objection(&difference, target, now, &mut then_ignored)? {
+        match objection(
+            &difference,
+            target,
+            now,
+            &mut then_ignored,
+            &mut declared_then,
+        )? {
             Some((reason, against)) => plan.left_alone.push(LeftAlone {
                 path: difference.path,
                 reason,
@@ -224,6 +238,7 @@ fn objection(
     target: &Target,
     now: &Snapshot,
     then_ignored: &mut ThenIgnored,
+    declared_then: &mut Scope<'_>,
 ) -> Result<Option<(String, bool)>> {
     let path = difference.path.as_bstr();
     let is_commit = |value: &Value| matches!(value, Some((Mode::COMMIT, _)));
@@ -240,7 +255,13 @@ fn objection(
     }
     // A path that git tracks now is no ignored file, whatever the rules of then say.
     let is_new = difference.old.is_none() && now.index.state().entry_by_path(path).is_none();
-    if is_new && then_ignored.covers(path)? {
+    if is_new && now.included.contains(path.as_bytes().as_bstr()) && !declared_then.includes(path) {
+        return Ok(Some((
+            "not declared when the checkpoint was taken".to_owned(),
+            false,
+        )));
+    }
+    if is_new && then_ignored.covers(path)? && !declared_then.includes(path) {
         return Ok(Some((
             "ignored when the checkpoint was taken".to_owned(),
             false,

@@ -46,7 +46,7 @@ pub fn look(
         sink: &sink,
         cache: &cache,
         anchored: false,
-        links: trust.links,
+        included: &snapshot.included,
     };
     let mut tries = 0;
     loop {

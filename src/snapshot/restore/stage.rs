@@ -18,6 +18,7 @@ use crate::snapshot::convert::{Conversion, Converter};
 use crate::snapshot::index::Index;
 use crate::snapshot::restore::plan::Step;
 use crate::snapshot::root::Root;
+use crate::snapshot::sqlite;
 use crate::state::file::make_folder;
 
 /// Where contents wait: a folder of ours in the git folder, or the worktree's own
@@ -35,6 +36,8 @@ pub struct Staged {
     pub name: BString,
     /// The hash of the bytes as they will be on disk.
     pub content: ObjectId,
+    /// Whether it is an SQLite database.
+    pub is_database: bool,
 }
 
 /// What became of a step's content: none is needed, it waits, or it cannot be made.
@@ -175,7 +178,11 @@ impl Stage {
         let content = gix::objs::compute_hash(hash, Kind::Blob, bytes)?;
         if mode == Mode::SYMLINK && source.repo.config_bool("core.symlinks", true)? {
             rustix::fs::symlinkat(bytes, &self.folder, name.as_slice())?;
-            return Ok(Staged { name, content });
+            return Ok(Staged {
+                name,
+                content,
+                is_database: false,
+            });
         }
         let permissions = match root.stat(path)? {
             Some(_) => fs::symlink_metadata(root.join(path))
@@ -200,7 +207,11 @@ impl Stage {
             let bits = with_executable(old, executable);
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(bits))?;
         }
-        Ok(Staged { name, content })
+        Ok(Staged {
+            name,
+            content,
+            is_database: sqlite::is_database(bytes),
+        })
     }
 }
 

@@ -83,7 +83,7 @@ impl Scene {
             "{HOSTILE}\
              [diff]\n external = {refuse}\n\
              [core]\n pager = {refuse}\n editor = {refuse}\n\
-             [pager]\n checkpoint = {refuse}\n status = {refuse}\n\
+             [pager]\n status = {refuse}\n diff = {refuse}\n\
              [include]\n path = {}\n",
             home.join("plain.gitconfig").display()
         );
