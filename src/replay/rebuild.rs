@@ -15,6 +15,7 @@ use crate::replay::room::Place;
 use crate::replay::store::Store;
 use crate::replay::words::counted;
 use crate::replay::{base, cause, fsck};
+use crate::ui::Progress;
 
 /// What a replay is asked for.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ pub(super) struct Wish {
     pub(super) warn: bool,
     /// How many turns to replay at most.
     pub(super) stop_after: Option<usize>,
+    /// Whether to show how far it is.
+    pub(super) shows_progress: bool,
 }
 
 /// What a replay found.
@@ -107,7 +110,13 @@ pub(super) fn replay(
             "replay it in a repository made with the same --object-format",
         ));
     }
+    let all = journal
+        .turns
+        .iter()
+        .filter_map(|turn| turn.workspace.as_ref());
     let mut replay = Replay {
+        progress: Progress::of("Rebuilding commits", !wish.shows_progress),
+        all: all.map(|workspace| workspace.commits.len()).sum(),
         journal,
         wish,
         store: Store::open(repo, place)?,
@@ -122,6 +131,9 @@ pub(super) fn replay(
 }
 
 struct Replay<'a> {
+    progress: Progress,
+    /// How many commits there are to rebuild.
+    all: usize,
     repo: &'a Repo,
     journal: &'a Journal,
     wish: &'a Wish,
@@ -248,6 +260,7 @@ impl Replay<'_> {
     }
 
     fn commit(&mut self, number: usize, commit: &Commit) -> Result<bool> {
+        self.progress.at(self.verdict.commits.len(), self.all);
         let parents = self.parents(commit)?;
         let parent_tree = match parents.first() {
             Some(parent) => self.store.tree_of(*parent)?,

@@ -92,7 +92,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     warn_of_secrets(&mut store, &commits, ui)?;
     drop(store);
     let text = compose::journal(&parts, &commits, output::form(&arguments.output));
-    let findings = proof::of(&repo, &text)?;
+    let findings = proof::of(&repo, &text, !arguments.quiet)?;
     output::write(&arguments.output, &text, ui)?;
     tell(
         &arguments,
