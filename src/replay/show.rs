@@ -28,6 +28,9 @@ pub(super) struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Say only what must be seen
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// Runs the subcommand.
@@ -35,6 +38,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// When the journal cannot be read.
 pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
+    ui.set_quiet(arguments.quiet);
     // A journal can be looked at anywhere; only its patches may need a repository.
     let repo = Repo::discover().ok();
     let journal = options::open(&arguments.journal, options::limits(repo.as_ref())?, ui)?;
