@@ -24,7 +24,11 @@ pub(super) fn of(repo: &Repo, text: &str, shows_progress: bool) -> Result<Vec<St
         ..Wish::default()
     };
     Ok(match replay(repo, &journal, &wish, Place::Outside) {
-        Err(error) => vec![format!("cannot be rebuilt: {}", report(&error))],
+        Err(error) => {
+            let why = report(&error);
+            let why = why.strip_prefix("fatal: ").unwrap_or(&why);
+            vec![format!("cannot be rebuilt: {why}")]
+        }
         Ok((verdict, _)) => verdict
             .divergences
             .iter()

@@ -299,6 +299,16 @@ fn a_command_is_recorded_with_its_exit_code() {
         .fails(128)
         .says("cannot start");
     assert!(!repo.exists("../x.json"));
+    // One that rewrote what was there.
+    let script = format!("{peace} echo z >a; git commit -q --amend -am rewritten");
+    let amend = repo.script("amend", &script);
+    repo.replay(&format!(
+        "record -o ../amend.json --no-prompt -- {}",
+        amend.display()
+    ))
+    .ok()
+    .says("warning: the command did not build on")
+    .says("1 commit, rebuilt once");
     // On an unborn branch the history begins with it.
     let unborn = Repo::new();
     let script = unborn.script(
