@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use crate::cli::Exit;
 use crate::error::Result;
+use crate::events::session;
 use crate::git::Repo;
 use crate::trajectory::fresh::Freshness;
+use crate::trajectory::record::State;
 use crate::trajectory::summary::{self, Known, local};
 use crate::ui::Ui;
 
@@ -22,28 +24,41 @@ pub(super) struct Arguments {
 pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     let db = arguments.freshness.mirror(repo, ui)?;
     let sessions = summary::all(&db)?;
+    let open = |id: &str| -> usize {
+        let folder = session::folder(repo);
+        summary::find(repo, id).map_or(0, |s| {
+            State::load(&s.state(&folder), &s.log(&folder)).open.len()
+        })
+    };
     if arguments.json {
-        let all: Vec<Value> = sessions.iter().map(json).collect();
+        let all: Vec<Value> = sessions
+            .iter()
+            .map(|known| json(known, open(&known.session_id)))
+            .collect();
         ui.json(&all)?;
         return Ok(Exit::Done);
     }
     for session in &sessions {
         writeln!(
             ui.out,
-            "{}  {:8}  {}  {}",
+            "{}  {:8}  {}  {}{}",
             local(&session.began),
             session.agent.as_deref().unwrap_or("?"),
             session.session_id,
-            session.totals.text()
+            session.totals.text(),
+            match open(&session.session_id) {
+                0 => String::new(),
+                calls => format!(", {calls} open"),
+            }
         )?;
     }
     summary::warn_unprotected(&db, None, ui)?;
     Ok(Exit::Done)
 }
 
-fn json(session: &Known) -> Value {
+fn json(session: &Known, open: usize) -> Value {
     let mut object = json!({
-        "session_id": session.session_id, "agent": session.agent, "began": session.began, "last": session.last,
+        "session_id": session.session_id, "agent": session.agent, "began": session.began, "last": session.last, "open": open,
     });
     if let (Value::Object(fields), Value::Object(totals)) = (&mut object, session.totals.json()) {
         fields.extend(totals);

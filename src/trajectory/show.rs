@@ -1,5 +1,6 @@
 //! `git trajectory show`: the events of a session, in order.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use clap::Args;
@@ -8,9 +9,10 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::Exit;
 use crate::error::Result;
-use crate::events::{Reader, Stored, session};
+use crate::events::{Reader, Stored, session, time};
 use crate::git::Repo;
 use crate::trajectory::fresh::Freshness;
+use crate::trajectory::record::State;
 use crate::trajectory::summary::{self, one_line};
 use crate::ui::Ui;
 
@@ -46,11 +48,18 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         .as_deref()
         .and_then(|path| path.metadata().ok())
         .map_or(0, |m| m.len());
-    for event in events(&db, &id)? {
+    let shown = in_order(events(&db, &id)?);
+    let is_over = shown
+        .last()
+        .is_some_and(|event| event.kind == "session_shutdown");
+    for event in &shown {
+        print(event, arguments.json, ui)?;
+    }
+    for event in open_calls(repo, &id) {
         print(&event, arguments.json, ui)?;
     }
     summary::warn_unprotected(&db, Some(&id), ui)?;
-    if let (true, Some(path)) = (arguments.follow, log) {
+    if let (true, Some(path)) = (arguments.follow && !is_over, log) {
         follow(&path, seen, arguments.json, ui)?;
     }
     Ok(Exit::Done)
@@ -78,6 +87,69 @@ fn events(db: &Connection, id: &str) -> Result<Vec<Stored>> {
         })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Permission, checkpoint and start of a call stand together, in this order: a
+/// checkpoint is older than the permission when a person was asked.
+fn in_order(events: Vec<Stored>) -> Vec<Stored> {
+    let rank = |kind: &str| {
+        ["permission", "checkpoint", "tool_start"]
+            .iter()
+            .position(|k| *k == kind)
+    };
+    let mut first: HashMap<String, String> = HashMap::new();
+    for event in &events {
+        if let (Some(call), Some(_)) = (&event.tool_call_id, rank(&event.kind)) {
+            let known = first
+                .entry(call.clone())
+                .or_insert_with(|| event.ts.clone());
+            if event.ts < *known {
+                known.clone_from(&event.ts);
+            }
+        }
+    }
+    let mut keyed: Vec<(String, usize, Stored)> = events
+        .into_iter()
+        .map(|event| {
+            let rank = rank(&event.kind).filter(|_| event.name != "dropped");
+            let together = event
+                .tool_call_id
+                .as_ref()
+                .filter(|_| rank.is_some())
+                .and_then(|call| first.get(call));
+            (
+                together.unwrap_or(&event.ts).clone(),
+                rank.map_or(0, |n| n + 1),
+                event,
+            )
+        })
+        .collect();
+    keyed.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+    keyed.into_iter().map(|(_, _, event)| event).collect()
+}
+
+/// The calls that were begun and not closed, which stand in no log yet.
+fn open_calls(repo: &Repo, id: &str) -> Vec<Stored> {
+    let folder = session::folder(repo);
+    let Ok(session) = summary::find(repo, id) else {
+        return Vec::new();
+    };
+    let state = State::load(&session.state(&folder), &session.log(&folder));
+    let event = |open: &crate::trajectory::record::Open| Stored {
+        ts: time::text(open.began),
+        session_id: id.to_owned(),
+        kind: "open".to_owned(),
+        name: open.tool.clone(),
+        payload:
+            json!({"tool_call_id": open.call, "args": open.args, "checkpoint": open.guard.number})
+                .to_string(),
+        agent: Some(session.agent.clone()),
+        agent_id: open.agent_id.clone(),
+        turn: open.turn,
+        tool_call_id: Some(open.call.clone()),
+        ..Stored::default()
+    };
+    state.open.iter().map(event).collect()
 }
 
 fn follow(path: &std::path::Path, from: u64, json: bool, ui: &mut Ui) -> Result<()> {
@@ -139,7 +211,7 @@ fn detail(kind: &str, fields: &Map<String, Value>) -> String {
             known(&word("total_tokens")),
             word("stop_reason")
         ),
-        "tool_start" => word("args"),
+        "tool_start" | "open" => word("args"),
         "tool_end" => format!(
             "{} {} ms  {}",
             known(&word("outcome")),

@@ -37,5 +37,7 @@ mod replay_journal;
 mod replay_malformed;
 mod replay_name;
 mod replay_session;
+mod trajectory_import;
+mod trajectory_log;
 mod trajectory_masking;
 mod tty;

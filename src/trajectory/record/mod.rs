@@ -12,5 +12,5 @@ mod trouble;
 pub(super) use process::is_alive;
 pub(super) use recorder::{Reply, record};
 pub(super) use settle::{close_orphans, settle};
-pub(super) use state::State;
+pub(super) use state::{Open, State};
 pub(super) use trouble::{note as note_trouble, path as trouble_path};
