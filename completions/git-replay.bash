@@ -39,10 +39,10 @@ __git_replay_journal ()
 		__gitcomp "--from --jobs --format= --quiet"
 		;;
 	show,--*)
-		__gitcomp "--patch --json"
+		__gitcomp "--patch --json --quiet"
 		;;
 	diff,--*|bisect,--*)
-		__gitcomp "--json"
+		__gitcomp "--json --quiet"
 		;;
 	convert,--*)
 		__gitcomp "--patches= --yes --quiet"

@@ -26,7 +26,7 @@ complete -c git-replay -n "not __fish_seen_subcommand_from test show diff bisect
 complete -c git-replay -n "not __fish_seen_subcommand_from test show diff bisect convert" -l prompt-file -r -F -d 'A prompt, from a file'
 complete -c git-replay -n "not __fish_seen_subcommand_from test show diff bisect convert" -l session -x -d 'A trajectory'
 complete -c git-replay -n "not __fish_seen_subcommand_from record test convert" -l json -d 'Print one JSON document'
-complete -c git-replay -n "not __fish_seen_subcommand_from show diff bisect" -s q -l quiet -d 'Say less'
+complete -c git-replay -s q -l quiet -d 'Say less'
 complete -c git-replay -n '__fish_seen_subcommand_from record' -s o -l output -r -F -d 'The journal to write'
 complete -c git-replay -n '__fish_seen_subcommand_from record' -l no-prompt -d 'Record no prompt'
 complete -c git-replay -n '__fish_seen_subcommand_from record' -l no-lossless -d 'Leave out the raw commits'

@@ -67,13 +67,13 @@ _git-replay () {
           ;;
         (show)
           _arguments '(-p --patch --json)'{-p,--patch}'[also the patches]' \
-            '--json[print one JSON document]' '1:journal:_files' && ret=0
+            '--json[print one JSON document]' $quiet '1:journal:_files' && ret=0
           ;;
         (diff)
-          _arguments '--json[print one JSON document]' '*:journal:_files' && ret=0
+          _arguments '--json[print one JSON document]' $quiet '*:journal:_files' && ret=0
           ;;
         (bisect)
-          _arguments '--json[print one JSON document]' '1:journal:_files' \
+          _arguments '--json[print one JSON document]' $quiet '1:journal:_files' \
             '2:revision:_git-replay-revisions' && ret=0
           ;;
         (convert)

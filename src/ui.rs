@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 use dialoguer::console::Term;
 use serde::Serialize;
@@ -105,6 +106,52 @@ impl Ui {
     }
 }
 
+/// How far long work is: a line on stderr when that is a terminal, from its
+/// second second on; gone when this is dropped.
+pub struct Progress {
+    what: &'static str,
+    began: Instant,
+    shown: Option<Instant>,
+    can_show: bool,
+}
+
+impl Progress {
+    /// Work called `what` begins; with `quiet` nothing is shown.
+    pub fn of(what: &'static str, quiet: bool) -> Self {
+        Progress {
+            what,
+            began: Instant::now(),
+            shown: None,
+            can_show: !quiet && io::stderr().is_terminal(),
+        }
+    }
+
+    /// `done` of `all` steps are done.
+    pub fn at(&mut self, done: usize, all: usize) {
+        let since = self.shown.unwrap_or(self.began).elapsed();
+        let wait = if self.shown.is_some() { 100 } else { 1000 };
+        if self.can_show && since >= Duration::from_millis(wait) {
+            self.shown = Some(Instant::now());
+            let line = progress_line(self.what, done, all);
+            let _ = write!(io::stderr(), "\r{line}\x1b[K");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// As git shows it: `Rebuilding commits:  34% (34/100)`.
+fn progress_line(what: &str, done: usize, all: usize) -> String {
+    let percent = (done * 100).checked_div(all).unwrap_or(100);
+    format!("{what}: {percent:3}% ({done}/{all})")
+}
+
 /// Whether a question can be asked: stdin and stderr are a terminal, and git
 /// was not told to leave it alone (`GIT_TERMINAL_PROMPT=0`).
 pub fn can_ask() -> bool {
@@ -148,4 +195,15 @@ pub fn listed<T: Display>(items: &[T]) -> String {
         lines.push(format!("  … and {} more", items.len() - SHOWN));
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_shown_as_git_shows_it() {
+        assert_eq!(progress_line("Work", 34, 101), "Work:  33% (34/101)");
+        assert_eq!(progress_line("Work", 0, 0), "Work: 100% (0/0)");
+    }
 }

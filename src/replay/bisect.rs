@@ -30,6 +30,9 @@ pub(super) struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Say only what must be seen
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// A commit as far as it can be compared.
@@ -55,6 +58,7 @@ struct Fork {
 /// # Errors
 /// When the journal, the other one or the revision cannot be read.
 pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
+    ui.set_quiet(arguments.quiet);
     let repo = Repo::discover().ok();
     let limits = options::limits(repo.as_ref())?;
     let journal = options::open(&arguments.journal, limits, ui)?;

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     }
     let text = write::container(&entries, output::form(&arguments.to));
     if let (Some(_), Some(repo)) = (arguments.patches, &repo) {
-        for finding in proof::of(repo, &text)? {
+        for finding in proof::of(repo, &text, !arguments.quiet)? {
             ui.warn(finding);
         }
     }

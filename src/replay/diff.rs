@@ -28,6 +28,9 @@ pub(super) struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Say only what must be seen
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// Runs the subcommand: exit 1 if anything but the usage differs.
@@ -35,6 +38,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// When a journal cannot be read.
 pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
+    ui.set_quiet(arguments.quiet);
     let repo = Repo::discover().ok();
     let limits = options::limits(repo.as_ref())?;
     let left = options::open(&arguments.left, limits, ui)?;

@@ -47,6 +47,13 @@ pub(super) fn decide(arguments: Vec<OsString>) -> Call {
     if matches!(first.to_str(), Some("-h" | "--help" | "-V" | "--version")) {
         return Call::Ours(arguments);
     }
+    // A word that looks like no file is a mistyped command, and clap knows which.
+    let looks_like_file = first
+        .to_str()
+        .is_none_or(|word| word.contains(['.', '/', '#', '-']));
+    if !is_journal && !looks_like_file {
+        return Call::Ours(arguments);
+    }
     let run = std::iter::once(OsString::from("run"));
     Call::Ours(run.chain(arguments).collect())
 }
@@ -111,6 +118,7 @@ mod tests {
         check("record a..b", Some("record a..b"));
         check("Cargo.toml --onto x", Some("run Cargo.toml --onto x"));
         check("- --onto x", Some("run - --onto x"));
+        check("recrod a..b", Some("recrod a..b"));
         check("missing.json", Some("run missing.json"));
         check("--check missing.json", Some("run --check missing.json"));
         check("--onto main a..b", None);

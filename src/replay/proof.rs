@@ -12,7 +12,7 @@ use crate::replay::room::Place;
 ///
 /// # Errors
 /// When the repository cannot be read.
-pub(super) fn of(repo: &Repo, text: &str) -> Result<Vec<String>> {
+pub(super) fn of(repo: &Repo, text: &str, shows_progress: bool) -> Result<Vec<String>> {
     let limits = Limits {
         bytes: u64::MAX,
         entries: usize::MAX,
@@ -20,10 +20,15 @@ pub(super) fn of(repo: &Repo, text: &str) -> Result<Vec<String>> {
     let journal = Journal::read("new".into(), text.as_bytes().to_vec(), limits)?;
     let wish = Wish {
         warn: true,
+        shows_progress,
         ..Wish::default()
     };
     Ok(match replay(repo, &journal, &wish, Place::Outside) {
-        Err(error) => vec![format!("cannot be rebuilt: {}", report(&error))],
+        Err(error) => {
+            let why = report(&error);
+            let why = why.strip_prefix("fatal: ").unwrap_or(&why);
+            vec![format!("cannot be rebuilt: {why}")]
+        }
         Ok((verdict, _)) => verdict
             .divergences
             .iter()

@@ -13,7 +13,9 @@ use crate::replay::journal::{Commit, Failure, Journal, Turn, Usage, Workspace};
 use crate::replay::object::RawCommit;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
+use crate::replay::words::counted;
 use crate::replay::{base, cause, fsck};
+use crate::ui::Progress;
 
 /// What a replay is asked for.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ pub(super) struct Wish {
     pub(super) warn: bool,
     /// How many turns to replay at most.
     pub(super) stop_after: Option<usize>,
+    /// Whether to show how far it is.
+    pub(super) shows_progress: bool,
 }
 
 /// What a replay found.
@@ -106,7 +110,13 @@ pub(super) fn replay(
             "replay it in a repository made with the same --object-format",
         ));
     }
+    let all = journal
+        .turns
+        .iter()
+        .filter_map(|turn| turn.workspace.as_ref());
     let mut replay = Replay {
+        progress: Progress::of("Rebuilding commits", !wish.shows_progress),
+        all: all.map(|workspace| workspace.commits.len()).sum(),
         journal,
         wish,
         store: Store::open(repo, place)?,
@@ -121,6 +131,9 @@ pub(super) fn replay(
 }
 
 struct Replay<'a> {
+    progress: Progress,
+    /// How many commits there are to rebuild.
+    all: usize,
     repo: &'a Repo,
     journal: &'a Journal,
     wish: &'a Wish,
@@ -169,10 +182,7 @@ impl Replay<'_> {
         self.verdict.remaining = turns.len() - self.verdict.turns;
         if !self.verdict.has_ended && wanted == turns.len() && prompts.next().is_some() {
             let divergence = Divergence::new(What::Exhausted, turns.len() + 1);
-            self.diverge(divergence.expected(match turns.len() {
-                1 => "1 turn".to_owned(),
-                n => format!("{n} turns"),
-            }));
+            self.diverge(divergence.expected(counted(turns.len(), "turn")));
         }
         Ok(())
     }
@@ -206,6 +216,10 @@ impl Replay<'_> {
     }
 
     fn workspace(&mut self, number: usize, workspace: &Workspace) -> Result<()> {
+        if self.verdict.has_gap {
+            // What follows stands on commits that nobody recorded.
+            return Ok(());
+        }
         if !workspace.is_rebuildable() {
             let reason = workspace
                 .unavailable
@@ -250,6 +264,7 @@ impl Replay<'_> {
     }
 
     fn commit(&mut self, number: usize, commit: &Commit) -> Result<bool> {
+        self.progress.at(self.verdict.commits.len(), self.all);
         let parents = self.parents(commit)?;
         let parent_tree = match parents.first() {
             Some(parent) => self.store.tree_of(*parent)?,

@@ -8,17 +8,19 @@ use gix::ObjectId;
 use serde_json::json;
 
 use crate::cli::Exit;
-use crate::error::{Context, Result, ensure};
+use crate::error::{Context, Result};
 use crate::git::command::Child;
 use crate::git::{ByteSlice, Repo};
 use crate::replay::compose::{self, Commits, Part};
 use crate::replay::diffs::{self, Form};
 use crate::replay::journal::Failure;
+use crate::replay::object::RawCommit;
 use crate::replay::plain::{self, Plain};
 use crate::replay::prompts::Prompts;
 use crate::replay::range::Range;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
+use crate::replay::words::counted;
 use crate::replay::{leaks, output, proof, session};
 use crate::ui::Ui;
 
@@ -91,7 +93,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     warn_of_secrets(&mut store, &commits, ui)?;
     drop(store);
     let text = compose::journal(&parts, &commits, output::form(&arguments.output));
-    let findings = proof::of(&repo, &text)?;
+    let findings = proof::of(&repo, &text, !arguments.quiet)?;
     output::write(&arguments.output, &text, ui)?;
     tell(
         &arguments,
@@ -115,6 +117,13 @@ fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit
         Some(after) => Range::between(repo, &Store::open(repo, Place::Outside)?, before, after)?,
         None => Range::default(),
     };
+    if let (Some(before), Some(baseline)) = (before, range.baseline)
+        && before != baseline
+    {
+        ui.warn(format_args!(
+            "the command did not build on {before}, where HEAD was; recorded from {baseline}"
+        ));
+    }
     if repo.worktree().is_some() {
         let left = repo
             .git([
@@ -132,7 +141,8 @@ fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit
             .count();
         if paths > 0 {
             ui.warn(format_args!(
-                "{paths} paths are left uncommitted and are not in the journal"
+                "left uncommitted, and not in the journal: {}",
+                counted(paths, "path")
             ));
         }
     }
@@ -174,17 +184,11 @@ fn parts(
 
 fn commits(repo: &Repo, store: &mut Store, arguments: &Arguments, range: Range) -> Result<Commits> {
     let is_lossless = !arguments.no_lossless;
-    let mut pairs = Vec::with_capacity(range.commits.len());
-    for (id, raw) in &range.commits {
-        let tree = raw
-            .tree()
-            .with_context(|| format!("the commit {id} names no tree"))?;
-        let parent = match raw.parents().first() {
-            Some(parent) => store.tree_of(*parent)?,
-            None => ObjectId::empty_tree(store.hash()),
-        };
-        pairs.push((parent, tree));
-    }
+    let pairs = range
+        .commits
+        .iter()
+        .map(|(_, raw)| trees(store, raw))
+        .collect::<Result<Vec<_>>>()?;
     let patches = diffs::between(store.room()?, &pairs, arguments.patches)?;
     let size: u64 = range
         .commits
@@ -231,16 +235,22 @@ fn commits(repo: &Repo, store: &mut Store, arguments: &Arguments, range: Range) 
     })
 }
 
+/// The tree of the first parent of `raw`, and its own.
+fn trees(store: &Store, raw: &RawCommit) -> Result<(ObjectId, ObjectId)> {
+    let parent = match raw.parents().first() {
+        Some(parent) => store.tree_of(*parent)?,
+        None => ObjectId::empty_tree(store.hash()),
+    };
+    Ok((parent, raw.tree().context("a commit names no tree")?))
+}
+
 /// Names what looks like a secret in what the commits add.
 fn warn_of_secrets(store: &mut Store, commits: &Commits, ui: &mut Ui) -> Result<()> {
-    let mut pairs = Vec::new();
-    for (_, raw, _) in &commits.commits {
-        let parent = match raw.parents().first() {
-            Some(parent) => store.tree_of(*parent)?,
-            None => ObjectId::empty_tree(store.hash()),
-        };
-        pairs.extend(raw.tree().map(|tree| (parent, tree)));
-    }
+    let pairs = commits
+        .commits
+        .iter()
+        .map(|(_, raw, _)| trees(store, raw))
+        .collect::<Result<Vec<_>>>()?;
     let patches = diffs::readable(store.room()?, &pairs)?;
     for ((id, ..), patch) in commits.commits.iter().zip(patches) {
         let found = leaks::of(&patch);
@@ -290,7 +300,6 @@ fn tell(
             "a reader of the plain fields rebuilds nothing: {why}"
         ));
     }
-    ensure!(size > 0, "nothing was recorded");
     let count = commits.commits.len();
     let proven = match (findings.is_empty(), count) {
         (_, 0) => "no commits",

@@ -8,6 +8,7 @@ use crate::error::{Context, Result};
 use crate::replay::divergence::short;
 use crate::replay::journal::Journal;
 use crate::replay::rebuild::Verdict;
+use crate::replay::words::counted;
 use crate::ui::Ui;
 
 /// What was made of the rebuilt commits.
@@ -123,8 +124,8 @@ pub(super) fn tell(
     }
     if verdict.has_ended {
         ui.note(format_args!(
-            "{} turns were not reached; nothing was written",
-            verdict.remaining
+            "not reached: {}; nothing was written",
+            counted(verdict.remaining, "turn")
         ));
         return Ok(());
     }
@@ -147,8 +148,7 @@ fn summary(journal: &Journal, verdict: &Verdict, made: &Made) -> String {
     let renamed = verdict.renamed();
     let commits = match count {
         0 => "no commits".to_owned(),
-        1 => "1 commit".to_owned(),
-        n => format!("{n} commits"),
+        n => counted(n, "commit"),
     };
     let ids = match (count, renamed) {
         (0, _) => "",
@@ -167,12 +167,15 @@ fn summary(journal: &Journal, verdict: &Verdict, made: &Made) -> String {
     let lost = verdict.commits.iter().filter(|c| c.lost_signature).count();
     let lost = match lost {
         0 => String::new(),
-        n => format!("; {n} signatures left out, which sign other parents"),
+        n => format!(
+            "; signatures of {} left out: they sign other parents",
+            counted(n, "commit")
+        ),
     };
     let prompts = match (verdict.compared, verdict.turns) {
         (0, _) => "; prompts not compared".to_owned(),
         (compared, turns) if compared < turns => {
-            format!("; {compared} of {turns} prompts compared")
+            format!("; {compared} of {} compared", counted(turns, "prompt"))
         }
         _ => String::new(),
     };
@@ -182,7 +185,7 @@ fn summary(journal: &Journal, verdict: &Verdict, made: &Made) -> String {
         .unwrap_or_default();
     let rest = match verdict.remaining {
         0 => String::new(),
-        n => format!("; {n} turns remain"),
+        n => format!("; remaining: {}", counted(n, "turn")),
     };
     format!(
         "{}: {commits}{ids}{tip}{place}{rest}{prompts}{lost}",

@@ -78,6 +78,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
         work_branch: arguments.work_branch.clone(),
         warn: arguments.divergence == Policy::Warn,
         stop_after: arguments.stop_after,
+        shows_progress: !arguments.quiet,
     };
     let place = if arguments.check {
         Place::Outside

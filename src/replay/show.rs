@@ -13,6 +13,7 @@ use crate::replay::divergence::short;
 use crate::replay::journal::container::Form;
 use crate::replay::journal::{Commit, Journal, Turn, Usage, Workspace};
 use crate::replay::patch;
+use crate::replay::words::counted;
 use crate::replay::{options, render};
 use crate::ui::Ui;
 
@@ -27,6 +28,9 @@ pub(super) struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Say only what must be seen
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// Runs the subcommand.
@@ -34,6 +38,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// When the journal cannot be read.
 pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
+    ui.set_quiet(arguments.quiet);
     // A journal can be looked at anywhere; only its patches may need a repository.
     let repo = Repo::discover().ok();
     let journal = options::open(&arguments.journal, options::limits(repo.as_ref())?, ui)?;
@@ -72,9 +77,10 @@ fn heading(journal: &Journal) -> String {
         Form::Array => "a JSON array",
         Form::Lines => "JSON lines",
     };
-    let (entries, turns) = (journal.container.len(), journal.turns.len());
+    let entries = journal.container.len();
+    let turns = counted(journal.turns.len(), "turn");
     format!(
-        "journal {}: {form}, {entries} entries, {turns} turns\n",
+        "journal {}: {form}, {entries} entries, {turns}\n",
         journal.name
     )
 }
@@ -153,7 +159,7 @@ pub(super) fn tokens(usage: Usage) -> String {
 
 fn line(commit: &Commit) -> String {
     let paths = match patch::parse(&commit.patch) {
-        Ok(changes) => format!("{} paths", changes.len()),
+        Ok(changes) => counted(changes.len(), "path"),
         Err(_) => "paths only git can tell".into(),
     };
     let id = commit.oid.to_string();

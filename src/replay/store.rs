@@ -8,6 +8,7 @@ use gix::hash::Kind as HashKind;
 use gix::objs::Find;
 
 use crate::error::{Context, Result, ensure};
+use crate::git::command::Child;
 use crate::git::{Kind, Repo};
 use crate::replay::object::RawCommit;
 use crate::replay::pack::{Pack, Spill};
@@ -30,6 +31,8 @@ pub(super) struct Store {
     hash: HashKind,
     room: Option<Room>,
     odb: gix::odb::Handle,
+    /// The git folder of a partial clone, whose missing objects git can fetch.
+    partial: Option<PathBuf>,
     pack: Pack,
     /// What a tree in the making needs; kept or dropped as a whole.
     staged: Vec<(ObjectId, Kind, Vec<u8>)>,
@@ -43,6 +46,7 @@ impl Store {
         Ok(Store {
             odb: objects_at(&store, hash)?,
             store,
+            partial: is_partial(repo).then(|| repo.common_dir().to_owned()),
             place,
             hash,
             room: None,
@@ -171,9 +175,17 @@ impl Objects for Store {
         if kind == Kind::Tree && id.is_empty_tree() {
             return Ok(Vec::new());
         }
-        let (found, content) = self
-            .find(id)?
-            .with_context(|| format!("the {kind} {id} is not in this repository"))?;
+        let mut found = self.find(id)?;
+        if let (None, Some(git_dir)) = (&found, &self.partial) {
+            // Asked for its presence, git fetches what its promisor has.
+            Child::git()
+                .env("GIT_DIR", git_dir)
+                .args(["cat-file", "-e", &id.to_string()])
+                .output()?;
+            found = self.find(id)?;
+        }
+        let (found, content) =
+            found.with_context(|| format!("the {kind} {id} is not in this repository"))?;
         ensure!(found == kind, "{id} is a {found}, not a {kind}");
         Ok(content)
     }
@@ -187,6 +199,10 @@ impl Objects for Store {
 
 fn objects_at(objects: &Path, hash: HashKind) -> Result<gix::odb::Handle> {
     gix::odb::at(objects, hash).with_context(|| format!("cannot open '{}'", objects.display()))
+}
+
+fn is_partial(repo: &Repo) -> bool {
+    repo.config("extensions.partialClone").is_some()
 }
 
 /// Stores the objects of a small pack loose, as a fetch of this size does.

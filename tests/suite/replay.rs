@@ -196,6 +196,7 @@ fn the_command_line_is_checked() {
     repo.replay("record nothing -o x.json --no-prompt")
         .fails(128)
         .says("neither a range");
+    repo.replay("recrod main..fix").fails(129).says("'record'");
     repo.replay("missing.json")
         .fails(128)
         .says("cannot read the journal 'missing.json'");

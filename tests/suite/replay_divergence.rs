@@ -209,6 +209,24 @@ fn unrecorded() {
         .says("warning: unrecorded");
     outcome.says("no branch was made");
     assert_eq!(branches(&repo), "");
+    // Nothing is rebuilt on top of what was not recorded.
+    let missing = "1".repeat(40);
+    edit(&repo, |journal| {
+        let baseline = json!({"commit": missing, "tree": missing});
+        let later = [
+            json!({"kind": "prompt", "source": "agent", "text": "more"}),
+            json!({"kind": "workspace-commits", "source": "git", "baseline": baseline, "commits": []}),
+        ];
+        let end = journal.len() - 1;
+        journal.splice(end..end, later);
+    });
+    repo.replay("../j.json --divergence=warn")
+        .fails(1)
+        .says("no branch was made");
+    edit(&repo, |journal| {
+        let end = journal.len() - 1;
+        journal.drain(end - 2..end);
+    });
     // No such entry at all is the same.
     edit(&repo, |journal| {
         journal.retain(|entry| entry["kind"] != "workspace-commits")
@@ -420,7 +438,7 @@ fn repairs_and_passes_are_turns() {
     repo.replay("../j.json --prompt one --prompt wrong")
         .fails(1)
         .says("turn 2: the prompt differs on its line 1: recorded 'your answer was no JSON', given 'wrong'")
-        .says("2 turns were not reached");
+        .says("not reached: 2 turns");
     repo.replay("../j.json --stop-after 1 --prompt one --prompt unused")
         .ok();
 }

@@ -270,6 +270,30 @@ fn a_shallow_clone_without_the_base_is_told_so() {
 }
 
 #[test]
+fn a_partial_clone_fetches_what_a_patch_changes() {
+    let repo = recorded();
+    repo.git("config uploadpack.allowFilter true").ok();
+    repo.git("config uploadpack.allowAnySHA1InWant true").ok();
+    let source = format!("file://{}", repo.root().display());
+    let partial = Repo::outside();
+    let clone = [
+        "clone",
+        "-q",
+        "--bare",
+        "--single-branch",
+        "-b",
+        "main",
+        "--filter=blob:none",
+    ];
+    partial
+        .run(clone.into_iter().chain([source.as_str(), "."]))
+        .ok();
+    let journal = repo.path("../j.json").display().to_string();
+    let branch = partial.replay(&journal).ok().out();
+    assert_eq!(partial.oid(&branch), repo.oid("run"));
+}
+
+#[test]
 fn sha256_repositories_work_the_same() {
     let repo = Repo::init("--object-format=sha256");
     repo.write("dir/a", "a\nb\nc\n");

@@ -57,7 +57,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     };
     drop(repo);
     let journals = sources::journals(&arguments.journals)?;
-    let tested = parallel::tested(&journals, from, arguments.jobs);
+    let tested = parallel::tested(&journals, from, arguments.jobs, arguments.quiet);
     match arguments.format {
         Format::Human => lines::human(&tested, ui)?,
         Format::Tap => lines::tap(&tested, ui)?,
