@@ -347,7 +347,7 @@ fn a_busy_database_is_waited_for_and_two_ingests_agree() {
     log(&repo, "s", "note", &json!({}));
     repo.git("trajectory ingest -q").ok();
     log(&repo, "s", "note", &json!({}));
-    let held = repo.sh_ours("(echo 'begin immediate;'; sleep 0.5; echo 'commit;') | sqlite3 .git/harness/trajectory.db & git trajectory ingest -q & git trajectory ingest -q & wait");
+    let held = repo.sh_ours("(echo 'begin immediate;'; sleep 0.5; echo 'commit;') | sqlite3 .git/harness/trajectory.db & git trajectory ingest & git trajectory ingest & wait");
     held.ok();
     assert_eq!(sqlite(&repo, "select count(*) from harness_events;"), "2");
 }
