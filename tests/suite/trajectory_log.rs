@@ -232,7 +232,7 @@ fn writers_at_once_keep_every_line_whole_and_in_order() {
     }
     log(&repo, "s", "note", &json!({"last": true}));
     let text = repo.bytes(".git/harness/trajectories/harness-s.jsonl");
-    let mut next = vec![0; 32];
+    let mut next = [0; 32];
     let mut offset = 0;
     for line in text.split(|b| *b == b'\n') {
         if let Ok(event) = serde_json::from_slice::<Value>(line) {
