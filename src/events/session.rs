@@ -109,7 +109,7 @@ pub fn runs_folder(repo: &Repo) -> PathBuf {
 
 /// The mirror of all logs.
 pub fn mirror(repo: &Repo) -> PathBuf {
-    repo.shared_state().join("trajectory.db")
+    repo.shared_state().join("trajectory").with_extension("db")
 }
 
 /// Refuses a place that a `git add` could pick up: a git folder that lies in a

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::common::Repo;
 
 /// The programs that have a page and completions.
-const PROGRAMS: &[&str] = &["checkpoint", "replay"];
+const PROGRAMS: &[&str] = &["checkpoint", "replay", "trajectory"];
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::common::Repo;
 
-pub(super) fn fixtures() -> PathBuf {
+pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/agents")
 }
 

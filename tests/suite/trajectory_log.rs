@@ -232,7 +232,7 @@ fn writers_at_once_keep_every_line_whole_and_in_order() {
     }
     log(&repo, "s", "note", &json!({"last": true}));
     let text = repo.bytes(".git/harness/trajectories/harness-s.jsonl");
-    let mut next = vec![0; 32];
+    let mut next = [0; 32];
     let mut offset = 0;
     for line in text.split(|b| *b == b'\n') {
         if let Ok(event) = serde_json::from_slice::<Value>(line) {
@@ -347,7 +347,7 @@ fn a_busy_database_is_waited_for_and_two_ingests_agree() {
     log(&repo, "s", "note", &json!({}));
     repo.git("trajectory ingest -q").ok();
     log(&repo, "s", "note", &json!({}));
-    let held = repo.sh_ours("(echo 'begin immediate;'; sleep 0.5; echo 'commit;') | sqlite3 .git/harness/trajectory.db & git trajectory ingest -q & git trajectory ingest -q & wait");
+    let held = repo.sh_ours("(echo 'begin immediate;'; sleep 0.5; echo 'commit;') | sqlite3 .git/harness/trajectory.db & git trajectory ingest & git trajectory ingest & wait");
     held.ok();
     assert_eq!(sqlite(&repo, "select count(*) from harness_events;"), "2");
 }

@@ -3,7 +3,7 @@
 use std::fs::{DirEntry, Metadata};
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Context, Result};
 use crate::events::{Reader, session};
@@ -31,7 +31,11 @@ const IMPORT: &str = ".import.jsonl";
 /// When a log cannot be read or the database not be written.
 pub(crate) fn ingest(repo: &Repo, mirror: &mut Mirror, only: Option<&str>) -> Result<Ingested> {
     let mut done = Ingested::default();
-    let transaction = mirror.db.transaction()?;
+    // Begun as a writer: one that begins as a reader cannot wait for another writer.
+    let transaction = mirror
+        .db
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .context("the mirror is held by another process")?;
     let sessions = logs(&session::folder(repo))?;
     for stem in stems(&sessions, only) {
         session_files(&transaction, &sessions, stem, &mut done)?;

@@ -38,6 +38,9 @@ pub(crate) struct Reply {
 /// # Errors
 /// When the log cannot be written; a checkpoint may have been taken nevertheless.
 pub(crate) fn record(told: &Told) -> Result<Option<Reply>> {
+    if told.session.id.is_empty() {
+        return Ok(None);
+    }
     let Some(place) = told
         .project
         .as_deref()
