@@ -145,6 +145,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             return Ok(Exit::No);
         }
     }
+    say_who_may_be_writing(repo, &lane, ui)?;
     let from = journal.as_ref().map_or(position.at, |j| j.from);
     let full = scope.is_all() || journal_to_finish.is_some();
     let outcome = restore(
@@ -199,6 +200,23 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         Outcome::Undecided { .. } | Outcome::Planned { .. } => {}
     }
     outcome::tell(&outcome, false, named.is_some(), common.json, ui)
+}
+
+/// An agent that saved a moment ago may write again while we restore.
+fn say_who_may_be_writing(repo: &Repo, lane: &Lane, ui: &mut Ui) -> Result<()> {
+    const LIVELY: i64 = 60;
+    let Some(newest) = find::newest(repo, lane, 1)?.pop() else {
+        return Ok(());
+    };
+    let age = jiff::Timestamp::now().as_second() - newest.time;
+    if let Some(session) = &newest.record.session
+        && (0..LIVELY).contains(&age)
+    {
+        ui.note(format_args!(
+            "session {session} took a checkpoint {age} s ago: it may still be writing"
+        ));
+    }
+    Ok(())
 }
 
 /// Where bare undo may go: newest first, from the position on, and no state that

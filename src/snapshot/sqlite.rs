@@ -27,11 +27,12 @@ pub fn is_companion(path: &Path) -> bool {
     let text = path.as_os_str().as_encoded_bytes();
     [&b"-wal"[..], b"-shm", b"-journal"].iter().any(|ending| {
         text.strip_suffix(*ending)
-            .is_some_and(|database| starts_as_database(Path::new(OsStr::from_bytes(database))))
+            .is_some_and(|database| is_database_file(Path::new(OsStr::from_bytes(database))))
     })
 }
 
-fn starts_as_database(path: &Path) -> bool {
+/// Whether the file at `path` is a database.
+pub fn is_database_file(path: &Path) -> bool {
     use std::io::Read;
     let mut head = [0; 16];
     std::fs::File::open(path)

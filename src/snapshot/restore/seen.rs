@@ -15,6 +15,7 @@ use crate::snapshot::restore::plan::{LeftAlone, Plan};
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::Candidate;
 use crate::snapshot::sink::{Sink, Writing};
+use crate::snapshot::sqlite;
 use crate::snapshot::stat::Stat;
 use crate::snapshot::take::{Snapshot, file_system_clock, trust};
 
@@ -34,6 +35,7 @@ pub fn look(
     snapshot: &Snapshot,
     plan: &mut Plan,
 ) -> Result<Vec<Option<Stat>>> {
+    leave_open_databases(root, snapshot, plan);
     let trust = trust(repo)?;
     let shared = repo.gix().clone().into_sync();
     let sink = Sink::new(repo, Writing::Nothing);
@@ -97,6 +99,27 @@ pub fn look(
         });
         return Ok(seen);
     }
+}
+
+/// A declared database that a process has open must not be replaced under it.
+fn leave_open_databases(root: &Root, snapshot: &Snapshot, plan: &mut Plan) {
+    let left_alone = &mut plan.left_alone;
+    plan.steps.retain(|step| {
+        let file = root.join(step.path.as_bstr());
+        let is_declared = snapshot.included.contains(&step.path);
+        let user = match is_declared && sqlite::is_database_file(&file) {
+            true => sqlite::user_of(&file),
+            false => None,
+        };
+        if let Some(user) = &user {
+            left_alone.push(LeftAlone {
+                path: step.path.clone(),
+                reason: format!("it is open in {user}"),
+                against: true,
+            });
+        }
+        user.is_none()
+    });
 }
 
 fn candidate(
