@@ -14,6 +14,7 @@ mod checkpoint_differs;
 mod checkpoint_fsck;
 mod checkpoint_gc;
 mod checkpoint_keep;
+mod checkpoint_limits;
 mod checkpoint_list;
 mod checkpoint_matrix;
 mod checkpoint_others;
