@@ -4,7 +4,7 @@
 //! ```text
 //! cargo bench                     1k and 10k files
 //! cargo bench -- 1k 10k 100k      these sizes
-//! cargo bench -- 1k history wide  one size, and the parts named
+//! cargo bench -- 1k history wide lane  one size, and the parts named
 //! ```
 //! Repositories are made first and removed last: ext4 makes new files slowly
 //! for minutes after a large removal.
@@ -47,7 +47,7 @@ fn main() {
     }
     let wanted = |name: &str| arguments.iter().any(|a| a == name);
     let any_size = SIZES.iter().any(|(name, ..)| wanted(name));
-    let any_part = wanted("wide") || wanted("history");
+    let any_part = wanted("wide") || wanted("history") || wanted("lane");
     println!("{}", place::machine());
     let sizes: Vec<_> = SIZES
         .iter()
@@ -61,6 +61,8 @@ fn main() {
         (wanted("wide") || arguments.is_empty()).then(|| [Place::new(10_000), Place::new(10_000)]);
     let history =
         (wanted("history") || arguments.is_empty()).then(|| [Place::cloned(), Place::cloned()]);
+    let lane =
+        (wanted("lane") || arguments.is_empty()).then(|| [Place::new(1_000), Place::new(1_000)]);
 
     measure::heading();
     for ((name, _, rounds), place) in sizes.iter().zip(&places) {
@@ -71,6 +73,9 @@ fn main() {
     }
     if let Some([without, with]) = &history {
         after_many(without, with);
+    }
+    if let Some([short, long]) = &lane {
+        long_lane(short, long);
     }
 }
 
@@ -160,6 +165,41 @@ fn after_many(without: &Place, with: &Place) {
         }
         for place in [with, without] {
             place.git(&["gc", "-q"]);
+        }
+    }
+}
+
+/// Ten thousand checkpoints in one lane, against twenty.
+fn long_lane(short: &Place, long: &Place) {
+    for place in [short, long] {
+        for _ in 0..20 {
+            place.edit(1);
+            place.save();
+        }
+    }
+    long.lengthen_lane(10_000);
+    let edit = || {
+        short.edit(1);
+        long.edit(1);
+    };
+    for state in ["10k in lane", "refs packed"] {
+        let commands: [(&str, &[&str], Act<'_>); 4] = [
+            ("save", &["save", "-q"], &edit),
+            ("list -n 20", &["list", "-n", "20"], &|| {}),
+            ("status", &["status"], &|| {}),
+            ("undo -n", &["undo", "-n"], &edit),
+        ];
+        for (name, command, ready) in commands {
+            let bar = matches!(name, "save" | "list -n 20").then_some(1.5);
+            pairs(31, ready, &|| long.ours(command), &|| short.ours(command)).print(
+                state,
+                name,
+                "20 in lane",
+                bar,
+            );
+        }
+        for place in [short, long] {
+            place.git(&["pack-refs", "--all"]);
         }
     }
 }

@@ -6,7 +6,8 @@ use std::fs::{self, File, FileTimes};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, thread, time::Duration};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{env, thread};
 
 use tempfile::TempDir;
 
@@ -153,9 +154,59 @@ impl Place {
     }
 
     pub(crate) fn save(&self) {
+        self.ours(&["save", "-q"]);
+    }
+
+    /// `git checkpoint <arguments>`.
+    pub(crate) fn ours(&self, arguments: &[&str]) {
         run(self
             .command(env!("CARGO_BIN_EXE_git-checkpoint"), &self.root())
-            .args(["save", "-q"]));
+            .args(arguments));
+    }
+
+    /// Makes the lane `count` checkpoints long: the newest one again and again, under
+    /// numbers of its own.
+    pub(crate) fn lengthen_lane(&self, count: usize) {
+        let text = |arguments: &[&str]| String::from_utf8(self.output(arguments)).unwrap();
+        let newest = text(&[
+            "for-each-ref",
+            "--format=%(refname)",
+            "refs/harness/checkpoints",
+        ]);
+        let newest = newest.lines().last().unwrap();
+        let tree = text(&["rev-parse", &format!("{newest}^{{tree}}")]);
+        let message = text(&["log", "-1", "--format=%B", newest]);
+        let first: usize = newest.rsplit('/').next().unwrap().parse().unwrap();
+        let mut child = self
+            .command("git", &self.root())
+            .args(["fast-import", "--quiet"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stream = BufWriter::new(child.stdin.take().unwrap());
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs();
+        let old = format!("Harness-Number: {first}\n");
+        for number in first + 1..=count {
+            let message = message.replace(&old, &format!("Harness-Number: {number}\n"));
+            write!(
+                stream,
+                "commit refs/harness/checkpoints/main/{number:03}\n\
+                 author x <x@example.com> {now} +0000\ncommitter x <x@example.com> 1 +0000\n\
+                 data {}\n{message}\nM 040000 {} \n\n",
+                message.len(),
+                tree.trim()
+            )
+            .unwrap();
+        }
+        drop(stream);
+        assert!(child.wait().unwrap().success());
+        let counter = self.root().join(".git/harness/lanes/main");
+        let line = fs::read_to_string(&counter).unwrap();
+        let (head, _) = line.trim().rsplit_once(' ').unwrap();
+        fs::write(counter, format!("{head} {count}\n")).unwrap();
     }
 
     /// The known way: copy the index, `add -A`, `write-tree`, `commit-tree`, `update-ref`.

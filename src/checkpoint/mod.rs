@@ -21,6 +21,7 @@ mod save;
 mod show;
 mod show_json;
 mod status;
+mod targets;
 mod time;
 mod undo;
 mod wrote;

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::checkpoint::restore::{Outcome, Wish, restore};
+use crate::checkpoint::targets::Targets;
 use crate::checkpoint::undo::{Common, finish, tree_now};
 use crate::checkpoint::{head_check, outcome};
 use crate::cli::Exit;
@@ -67,7 +68,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     let outcome = restore(
         repo,
         Wish {
-            targets: vec![target.clone()],
+            targets: Targets::only(target.clone()),
             scope,
             others: common.others(),
             yes: common.yes,

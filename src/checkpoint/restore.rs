@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use gix::bstr::{BStr, BString, ByteSlice};
 
 use crate::checkpoint::others::{self, Answer, Foreign, Others};
+use crate::checkpoint::targets::Targets;
 use crate::error::Result;
 use crate::git::Repo;
 use crate::git::pathspec::Scope;
@@ -31,7 +32,7 @@ use crate::ui::{self, Ui};
 /// What shall be restored, and how.
 pub(super) struct Wish<'w> {
     /// The checkpoints to try, best first: the first that differs from the disk.
-    pub(super) targets: Vec<Checkpoint>,
+    pub(super) targets: Targets,
     pub(super) scope: Scope<'w>,
     pub(super) others: Others,
     /// `--yes`, which answers revert.
@@ -55,7 +56,7 @@ impl<'w> Wish<'w> {
     /// Back to `target` in `scope`, and nothing else.
     pub(super) fn to(target: Checkpoint, scope: Scope<'w>) -> Self {
         Wish {
-            targets: vec![target],
+            targets: Targets::only(target),
             scope,
             others: Others::Ask,
             yes: false,
@@ -191,7 +192,9 @@ fn prepare(repo: &Repo, wish: &mut Wish<'_>) -> Result<Option<Planned>> {
     let lock = lock::alone(&apply_lock(repo)?, repo.sharing(), PATIENCE)?;
     let root = Root::open(repo.require_worktree()?)?;
     let mut snapshot = look(repo, Vec::new(), Vec::new(), wish.dry_run)?;
-    for target in wish.targets.clone() {
+    let mut at = 0;
+    while let Some(target) = wish.targets.get(repo, at)? {
+        at += 1;
         // What was declared then is looked at now, too.
         let declared = &target.record.include;
         if declared.iter().any(|spec| !snapshot.include.contains(spec)) {

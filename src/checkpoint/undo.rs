@@ -6,13 +6,13 @@ use clap::Args;
 
 use crate::checkpoint::others::Others;
 use crate::checkpoint::restore::{Outcome, Wish, restore};
+use crate::checkpoint::targets::Targets;
 use crate::checkpoint::{head_check, outcome};
 use crate::cli::Exit;
 use crate::error::{Result, hinted};
 use crate::git::Repo;
 use crate::git::pathspec::Scope;
 use crate::lane::position::{Position, Undone};
-use crate::lane::record::Kind;
 use crate::lane::{Checkpoint, Lane, find, head_restore, index_restore};
 use crate::snapshot::restore::journal::Journal;
 use crate::snapshot::restore::stage::Stage;
@@ -96,7 +96,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     };
     let mut scope = Scope::of_pathspecs(repo, &arguments.pathspecs)?;
     let mut journal_to_finish = None;
-    let targets = match (named, &journal) {
+    let mut targets = match (named, &journal) {
         (None, Some(unfinished)) => {
             // An undo is finished; a redo is taken back to where it began.
             let goal = match unfinished.redo {
@@ -109,9 +109,9 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             ));
             scope = Scope::Only(unfinished.paths().into_iter().collect());
             journal_to_finish = journal.clone();
-            vec![find::by_text(repo, &goal)?]
+            Targets::only(find::by_text(repo, &goal)?)
         }
-        (None, None) => candidates(repo, &lane, &position)?,
+        (None, None) => Targets::back(repo, &lane, &position)?,
         (Some(named), _) => {
             let target = find::by_text(repo, named)?;
             if !is_own(&target, &lane, named, common, ui)? {
@@ -124,7 +124,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             {
                 journal_to_finish = journal.clone();
             }
-            vec![target]
+            Targets::only(target)
         }
     };
     let head = arguments.head || journal_to_finish.as_ref().is_some_and(|j| j.head);
@@ -138,10 +138,10 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     if index {
         index_restore::require_free(repo)?;
     }
-    if let Some(target) = targets.first() {
+    if let Some(target) = targets.get(repo, 0)? {
         if head {
-            head_restore::require_movable(repo, target)?;
-        } else if !common.no_head && !head_check::allows(repo, target, ui)? {
+            head_restore::require_movable(repo, &target)?;
+        } else if !common.no_head && !head_check::allows(repo, &target, ui)? {
             return Ok(Exit::No);
         }
     }
@@ -217,20 +217,6 @@ fn say_who_may_be_writing(repo: &Repo, lane: &Lane, ui: &mut Ui) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Where bare undo may go: newest first, from the position on, and no state that
-/// was only taken on the way.
-fn candidates(repo: &Repo, lane: &Lane, position: &Position) -> Result<Vec<Checkpoint>> {
-    let mut all = find::from_number(repo, &lane.name, 0)?;
-    all.retain(|c| {
-        !matches!(c.record.kind, Kind::AfterCommand | Kind::BeforeUndo)
-            && c.record.worktree == lane.worktree
-            && c.record.imported.is_none()
-            && position.at.is_none_or(|at| c.record.number < at)
-    });
-    all.reverse();
-    Ok(all)
 }
 
 /// Whether `target` is of this worktree, or named in full and confirmed.

@@ -109,14 +109,20 @@ impl Repo {
             // gix lets an equal value pass, and does not see a packed conflict.
             bail!("the ref '{name}' exists already");
         }
-        self.edit_ref(
+        let made = self.edit_ref(
             name,
             Change::Update {
                 log: no_log(),
                 expected: PreviousValue::MustNotExist,
                 new: Target::Object(target),
             },
-        )?;
+        );
+        if made.is_err() && self.common_dir().join("packed-refs.lock").exists() {
+            // gix wants that lock for any change, git only to take refs out of there.
+            self.update_by_git(format!("create {name}\0{target}\0"))?;
+        } else {
+            made?;
+        }
         if synced {
             // The new file's own sync also brings its name to disk, on the file systems
             // that journal names.

@@ -38,6 +38,14 @@ impl Checkpoint {
         Self::read_record(repo, name, commit)?.with_context(|| format!("'{name}' is no checkpoint"))
     }
 
+    /// The same; `None` when the commit, which is there, is none of ours.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read_if_ours(repo: &Repo, name: &str, commit: ObjectId) -> Result<Option<Self>> {
+        Ok(Self::read_record(repo, name, commit)?.ok())
+    }
+
     /// The same; the inner error says why the commit, which is there, is none of ours.
     fn read_record(repo: &Repo, name: &str, commit: ObjectId) -> Result<Result<Self>> {
         let shown = name.strip_prefix(CHECKPOINTS).unwrap_or(name);
@@ -279,7 +287,8 @@ fn long_list(
 /// # Errors
 /// When a checkpoint cannot be read.
 pub fn any_evidence(repo: &Repo, lane: &str) -> Result<bool> {
-    for (number, commit) in identity::numbers(repo, lane)? {
+    // From the newest on: where agents work, one of the last says so.
+    for (number, commit) in identity::numbers(repo, lane)?.into_iter().rev() {
         let name = identity::checkpoint_ref(lane, number);
         let kind = Checkpoint::read(repo, &name, commit)?.record.kind;
         if matches!(kind, Kind::BeforeWrite | Kind::BeforeCommand) {

@@ -115,10 +115,15 @@ impl Cache {
         for hash in &self.proven {
             out.extend(hash.to_le_bytes());
         }
-        let mut crc = Crc::new();
-        crc.update(&out);
-        out.extend(crc.sum().to_le_bytes());
+        Self::seal(&mut out);
         out
+    }
+
+    /// Ends `bytes` with their checksum.
+    pub fn seal(bytes: &mut Vec<u8>) {
+        let mut crc = Crc::new();
+        crc.update(bytes);
+        bytes.extend(crc.sum().to_le_bytes());
     }
 
     /// The inverse of [`Cache::encode`]; `None` for anything else.
