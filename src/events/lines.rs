@@ -135,7 +135,7 @@ mod tests {
         }
         assert_eq!(
             found,
-            [(0, "one".into()), (5, "two".into()), (113, "three".into())] as [(u64, String); 3]
+            [(0, "one".into()), (5, "two".into()), (114, "three".into())] as [(u64, String); 3]
         );
         assert_eq!(
             lines.passed(),
@@ -145,6 +145,6 @@ mod tests {
                 nul: 3
             }
         );
-        assert_eq!((lines.offset(), lines.rest()), (119, &b"torn"[..]));
+        assert_eq!((lines.offset(), lines.rest()), (120, &b"torn"[..]));
     }
 }
