@@ -51,4 +51,6 @@ mod trajectory_install;
 mod trajectory_log;
 mod trajectory_masking;
 mod trajectory_runs;
+mod trajectory_scene;
+mod trajectory_stream;
 mod tty;

@@ -42,6 +42,9 @@ const NAMES: &[&str] = &[
     "tool",
 ];
 
+/// How far behind a cut is looked.
+const LOOK_AHEAD: usize = 32 << 10;
+
 /// Fields that hold what cannot be read anyway, and must not be changed.
 const OPAQUE: &[&str] = &[
     "signature",
@@ -51,7 +54,8 @@ const OPAQUE: &[&str] = &[
 ];
 
 impl MaskedJson {
-    /// Masks every string of `value`, keys too; none stays longer than `limit` bytes.
+    /// Masks every string of `value`, keys too; what is longer than
+    /// `limit` bytes is cut, and says how long it was.
     pub fn new(mut value: Value, limit: usize) -> Self {
         clean(&mut value, "", limit);
         MaskedJson(value.to_string())
@@ -85,9 +89,16 @@ fn clean(value: &mut Value, field: &str, limit: usize) {
                 MASK.clone_into(text);
                 return;
             }
-            let masked = Masked::new(text);
-            if masked.len() > limit || *masked != *text {
-                *text = masked.cut(limit).as_str().to_owned();
+            // What will be cut away need not be masked; but a secret that begins
+            // before the cut is known by what follows it.
+            let seen = boundary(text, limit.saturating_add(LOOK_AHEAD));
+            let masked = Masked::new(&text[..seen]);
+            if text.len() > limit {
+                let size = text.len();
+                let head = masked.cut(limit);
+                *text = format!("{}… [{size} bytes]", head.as_str());
+            } else if *masked != *text {
+                masked.as_str().clone_into(text);
             }
         }
         Value::Array(items) => {
@@ -164,7 +175,7 @@ mod tests {
         let text = format!("{}hunter2secret", "x password=");
         assert_eq!(
             MaskedJson::new(json!({"t": text}), 14).as_str(),
-            r#"{"t":"x password=[ma"}"#
+            r#"{"t":"x password=[ma… [24 bytes]"}"#
         );
     }
 }

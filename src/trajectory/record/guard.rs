@@ -20,6 +20,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is to be guarded.
 pub(super) struct Ask<'a> {
+    /// The repository of the session, which most writes are in.
+    pub(super) here: &'a Repo,
     pub(super) doing: &'a Doing,
     pub(super) cwd: &'a Path,
     pub(super) tool: &'a str,
@@ -101,14 +103,20 @@ fn take(
     ask: &Ask<'_>,
     command: Option<String>,
 ) -> Result<Option<crate::lane::Checkpoint>> {
-    let repo = Repo::at(worktree)?;
+    let other;
+    let repo = if ask.here.worktree() == Some(worktree) {
+        ask.here
+    } else {
+        other = Repo::at(worktree)?;
+        &other
+    };
     let request = Request {
         kind: match ask.doing {
             Doing::Writes(_) => Kind::BeforeWrite,
             _ => Kind::BeforeCommand,
         },
         tool: Some(Masked::new(ask.tool).cut(200).as_str().to_owned()),
-        paths: in_worktree(&repo, paths)?,
+        paths: in_worktree(repo, paths)?,
         call: Some(Masked::new(ask.call).cut(200).as_str().to_owned()),
         session: Some(Masked::new(ask.session).cut(200).as_str().to_owned()),
         command: command.or_else(|| {
@@ -118,7 +126,7 @@ fn take(
         only_if_changed: true,
         ..Request::default()
     };
-    save::save(&repo, request, PATIENCE)
+    save::save(repo, request, PATIENCE)
 }
 
 fn in_worktree(repo: &Repo, paths: &[PathBuf]) -> Result<Vec<BString>> {

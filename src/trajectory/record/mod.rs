@@ -1,6 +1,8 @@
 //! Writes down what hooks tell, and guards what is about to be written.
 
+mod calls;
 mod closing;
+mod entry;
 mod guard;
 mod loops;
 mod process;
