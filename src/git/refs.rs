@@ -207,7 +207,7 @@ impl Repo {
 }
 
 /// As few loose refs as this are no burden.
-const MANY: usize = 200;
+const MANY: usize = 64;
 
 /// The number of files in `folder` and below.
 fn count(folder: &Path) -> usize {

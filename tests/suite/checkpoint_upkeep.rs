@@ -109,8 +109,8 @@ fn many_saves_leave_few_packs_and_the_users_alone() {
     let repo = waited_for();
     repo.git("repack -a -d -q").ok();
     let users = packs(&repo, ".pack");
-    many_saves(&repo, 31, 9);
-    assert_eq!(packs(&repo, ".pack").len(), 31 + 1);
+    many_saves(&repo, 15, 9);
+    assert_eq!(packs(&repo, ".pack").len(), 15 + 1);
     many_saves(&repo, 1, 10);
     let after = packs(&repo, ".pack");
     assert_eq!(after.len(), 2, "{after:?}");

@@ -15,7 +15,7 @@ use crate::git::Repo;
 use crate::state::{crash, file};
 
 /// As few as this are no burden.
-const FEW: usize = 8;
+const FEW: usize = 4;
 
 /// Names of packs that we made, one a line. git's own gc may take them at any time.
 fn list_path(repo: &Repo) -> PathBuf {
@@ -178,7 +178,7 @@ mod tests {
         let mut copied = 0;
         for save in 1..=2_000 {
             packs.push(20);
-            if save % 32 == 0 {
+            if save % 16 == 0 {
                 packs.sort();
                 let small = rolled_up(&packs);
                 let new: u64 = packs.drain(..small).sum();
@@ -186,7 +186,7 @@ mod tests {
                 packs.push(new);
             }
         }
-        assert!(packs.len() < 32 + 12, "{}", packs.len());
-        assert!(copied < 2_000 * 20 * 8, "{copied}");
+        assert!(packs.len() < 16 + 12, "{}", packs.len());
+        assert!(copied < 2_000 * 20 * 9, "{copied}");
     }
 }

@@ -15,7 +15,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 /// Besides once a day, after every so many checkpoints of a lane. git's own limit
 /// is 50 packs (`gc.autoPackLimit`), and a save makes one at most.
-const EVERY: u32 = 32;
+const EVERY: u32 = 16;
 
 /// The file whose time is that of the last daily work.
 pub(super) fn stamp(repo: &Repo) -> PathBuf {
