@@ -242,7 +242,7 @@ impl<'s> Story<'s> {
                     let at = naming.at;
                     return self.agent(at, false);
                 }
-            } else if !naming.assumed {
+            } else if !naming.assumed && is_whole(&self.lane[naming.at..], at - naming.at) {
                 naming.assumed = true;
                 let at = naming.at;
                 return self.agent(at, true);
@@ -264,6 +264,15 @@ impl<'s> Story<'s> {
         }
         Owner::Somebody(during)
     }
+}
+
+/// Whether no checkpoint between the first of `lane` and the one after position
+/// `at` was dropped: it may have held what a tool said it left.
+fn is_whole(lane: &[Checkpoint], at: usize) -> bool {
+    let upto = lane.len().min(at + 2);
+    lane[..upto]
+        .windows(2)
+        .all(|pair| pair[0].record.number + 1 == pair[1].record.number)
 }
 
 /// `2 h 10 min`, `45 s`.

@@ -11,6 +11,7 @@ mod artifacts;
 mod checkpoint_concurrency;
 mod checkpoint_crash;
 mod checkpoint_differs;
+mod checkpoint_filters;
 mod checkpoint_fsck;
 mod checkpoint_gc;
 mod checkpoint_head;

@@ -1,0 +1,124 @@
+//! Files that a program converts: git-lfs, and a filter that stays for a whole
+//! command (gitattributes(5), "Long Running Filter Process").
+
+use crate::common::{Repo, texts};
+
+/// A repository with one file kept by git-lfs, committed and clean.
+fn with_lfs() -> Option<Repo> {
+    let repo = Repo::new();
+    if repo.sh("git lfs version").code() != Some(0) {
+        return None;
+    }
+    repo.git("lfs install --local --skip-repo").ok();
+    repo.write(
+        ".gitattributes",
+        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+    );
+    repo.write("data.bin", "one\0two\n".repeat(100));
+    repo.write("a", "1\n");
+    repo.commit_all("with lfs");
+    // From here on nobody may run it: it may need the network.
+    for key in ["clean", "smudge", "process"] {
+        repo.git(&format!("config filter.lfs.{key} 'touch ran; false'"))
+            .ok();
+    }
+    Some(repo)
+}
+
+#[test]
+fn a_clean_lfs_file_keeps_its_pointer_and_comes_back_from_the_local_store() {
+    let Some(repo) = with_lfs() else { return };
+    let content = repo.bytes("data.bin");
+    let saved = repo.save("");
+    assert_eq!(saved["raw"], serde_json::json!([]));
+    assert_eq!(
+        repo.oid("refs/harness/checkpoints/main/001:data.bin"),
+        repo.oid("HEAD:data.bin")
+    );
+    repo.write("data.bin", "spoilt");
+    let told = repo.undo("--to 1 --others=revert").ok().json();
+    assert_eq!(texts(&told["written"]), ["data.bin"]);
+    assert_eq!(repo.bytes("data.bin"), content);
+    assert!(!repo.exists("ran"), "git-lfs was not run");
+}
+
+#[test]
+fn a_dirty_lfs_file_is_captured_as_it_is() {
+    let Some(repo) = with_lfs() else { return };
+    repo.write("data.bin", "work in progress\r\n");
+    let saved = repo.save("");
+    assert_eq!(saved["raw"], serde_json::json!(["data.bin"]));
+    repo.write("data.bin", "spoilt");
+    repo.git("checkpoint undo --others=revert").ok();
+    assert_eq!(repo.read("data.bin"), "work in progress\r\n");
+    assert!(!repo.exists("ran"), "git-lfs was not run");
+}
+
+#[test]
+fn an_lfs_file_whose_content_is_not_here_is_left_alone() {
+    let Some(repo) = with_lfs() else { return };
+    repo.save("");
+    repo.sh("rm -r .git/lfs/objects").ok();
+    repo.write("data.bin", "mine\n");
+    repo.write("a", "2\n");
+    let told = repo.undo("--to 1 --others=revert").fails(1).json();
+    assert_eq!(told["left_alone"][0]["path"], "data.bin");
+    assert_eq!(repo.read("data.bin"), "mine\n");
+    assert_eq!(repo.read("a"), "1\n", "it costs no other");
+}
+
+/// Turns letters around, both ways, in the protocol of a filter process.
+const PROCESS: &str = r#"import sys
+i, o = sys.stdin.buffer, sys.stdout.buffer
+def read():
+    n = int(i.read(4) or b'0', 16)
+    return i.read(n - 4) if n else None
+def lines():
+    found = []
+    while (line := read()) is not None:
+        found.append(line)
+    return found
+def write(*packets):
+    for p in packets:
+        o.write(b'%04x' % (len(p) + 4) + p if p is not None else b'0000')
+    o.flush()
+lines(); write(b'git-filter-server\n', b'version=2\n', None)
+lines(); write(b'capability=clean\n', b'capability=smudge\n', None)
+turn = bytes.maketrans(bytes(range(97, 123)), bytes(range(122, 96, -1)))
+while True:
+    head = i.read(4)
+    if not head:
+        break
+    first = i.read(int(head, 16) - 4)
+    lines()
+    content = b''.join(lines()).translate(turn)
+    write(b'status=success\n', None)
+    for at in range(0, len(content), 60000):
+        write(content[at:at + 60000])
+    write(None, None)
+"#;
+
+#[test]
+fn a_filter_process_is_asked_for_every_file_and_turns_it_back() {
+    let repo = Repo::with(&[("x.turn", "before\n")]);
+    if repo.sh("command -v python3").code() != Some(0) {
+        return;
+    }
+    let filter = repo.scene().join("turn.py");
+    std::fs::write(&filter, PROCESS).unwrap();
+    let start = format!("python3 {}", filter.display());
+    repo.run(["config", "filter.turn.process", &start]).ok();
+    repo.write(".gitattributes", "*.turn filter=turn\n");
+    for number in 0..20 {
+        repo.write(format!("{number}.turn"), "letters ".repeat(number * 2000));
+    }
+    let disk = repo.disk();
+    let saved = repo.save("");
+    assert_eq!(saved["tree"], repo.oracle_tree().as_str());
+    assert_eq!(saved["raw"], serde_json::json!([]));
+    for number in 0..20 {
+        repo.write(format!("{number}.turn"), "spoilt");
+    }
+    repo.git("checkpoint undo --others=revert").ok();
+    assert_eq!(repo.disk(), disk);
+}
