@@ -13,6 +13,7 @@ use crate::trajectory::record::closing::{self, Fate};
 use crate::trajectory::record::guard::PATIENCE;
 use crate::trajectory::record::process::is_alive;
 use crate::trajectory::record::state::State;
+use crate::trajectory::record::trouble;
 
 /// Closes the open calls of sessions whose agent is gone, as unknown: after a
 /// kill nobody can say what its command still did.
@@ -130,8 +131,18 @@ pub(crate) fn settle(repo: &Repo, session: &Session, refused: &[String]) -> Resu
         let Ok(there) = Repo::at(&worktree) else {
             continue;
         };
-        if !refused::take_back(&there, number, &call, PATIENCE)? {
-            continue;
+        match refused::take_back(&there, number, &call, PATIENCE) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            // Another ingest may be at it, or the lane be held: the next one will see.
+            Err(error) => {
+                trouble::note(
+                    Some(repo.common_dir()),
+                    &session.agent,
+                    &format!("{error:#}"),
+                );
+                continue;
+            }
         }
         let event = Event::now(&session.id, "checkpoint", "dropped")
             .with("number", Value::Null)
