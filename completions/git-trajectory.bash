@@ -14,7 +14,7 @@ __git_trajectory_sessions ()
 
 _git_trajectory ()
 {
-	local subcommands="install hook log import list show last ingest sql start phase finish prune scan doctor"
+	local subcommands="install hook log import list show last ingest sql replay start phase finish prune scan doctor"
 	local subcommand="$(__git_find_on_cmdline "$subcommands")"
 
 	case "$prev" in

@@ -27,6 +27,7 @@ complete -f -c git -n __fish_git_trajectory_needs_subcommand -a list -d 'List th
 complete -f -c git -n __fish_git_trajectory_needs_subcommand -a show -d 'Show the events of a session'
 complete -f -c git -n __fish_git_trajectory_needs_subcommand -a last -d 'Show the last run or session'
 complete -f -c git -n __fish_git_trajectory_needs_subcommand -a ingest -d 'Bring the mirror up to date'
+complete -c git -n __fish_git_trajectory_needs_subcommand -a replay -d 'Run git-replay'
 complete -f -c git -n __fish_git_trajectory_needs_subcommand -a sql -d 'Ask the mirror a question'
 complete -f -c git -n __fish_git_trajectory_needs_subcommand -a start -d 'Begin a run'
 complete -f -c git -n __fish_git_trajectory_needs_subcommand -a phase -d 'Run one phase'

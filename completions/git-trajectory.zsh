@@ -31,6 +31,7 @@ _git-trajectory () {
         'show:show the events of a session'
         'last:show the last run or session'
         'ingest:bring the mirror up to date'
+        'replay:run git-replay'
         'sql:ask the mirror a question'
         'start:begin a run'
         'phase:run one phase'

@@ -16,6 +16,7 @@ mod mirror;
 mod phase;
 mod prune;
 mod record;
+mod replay;
 mod runs;
 mod scan;
 mod show;
@@ -76,6 +77,8 @@ enum Command {
     Scan(scan::Arguments),
     /// Say why there is no record
     Doctor(doctor::Arguments),
+    /// Run git-replay, under a name that git's builtin cannot take
+    Replay(replay::Arguments),
     /// Ask the mirror a question in SQL
     Sql(sql::Arguments),
 }
@@ -91,6 +94,9 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
     }
     if let Command::Install(arguments) = &arguments.command {
         return install::run(arguments, ui);
+    }
+    if let Command::Replay(arguments) = &arguments.command {
+        return replay::run(arguments, ui);
     }
     let repo = Repo::discover()?;
     ui.set_colour(repo.config_text("color.ui").as_deref());
@@ -109,6 +115,7 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
         Command::Prune(arguments) => prune::run(&repo, &arguments, ui),
         Command::Scan(arguments) => scan::run(&repo, arguments, ui),
         Command::Doctor(arguments) => doctor::run(&repo, &arguments, ui),
+        Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Sql(arguments) => sql::run(&repo, &arguments, ui),
     }
 }

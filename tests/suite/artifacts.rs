@@ -33,6 +33,10 @@ fn subcommands(repo: &Repo, program: &str) -> Vec<String> {
 
 /// The options (`-x`, `--long`) of one subcommand, from its own help; without `-h` and `--help`.
 fn options(repo: &Repo, program: &str, subcommand: &str) -> BTreeSet<String> {
+    if (program, subcommand) == ("trajectory", "replay") {
+        // It hands everything on to git-replay, `-h` too.
+        return BTreeSet::new();
+    }
     let help = repo
         .program(&format!("git-{program}"), &format!("{subcommand} -h"))
         .out();

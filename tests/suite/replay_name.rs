@@ -77,3 +77,16 @@ fn git_replay_reaches_us_where_there_is_no_builtin() {
         false => assert!(outcome.ok().out().starts_with("git-replay ")),
     }
 }
+
+#[test]
+fn under_the_name_that_git_cannot_take() {
+    let repo = crate::common::Repo::new();
+    let told = repo
+        .git("trajectory replay show no-such-journal")
+        .fails(128);
+    assert!(told.err().contains("no-such-journal"), "{told:?}");
+    // Its usage is git-replay's, its code too.
+    let own = repo.program("git-replay", "-h");
+    let through = repo.git("trajectory replay -h");
+    assert_eq!((through.code(), through.out()), (own.code(), own.out()));
+}
