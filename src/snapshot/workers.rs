@@ -31,14 +31,21 @@ pub(super) struct Queue<J> {
 struct State<J> {
     jobs: Vec<J>,
     busy: usize,
+    idle: usize,
 }
 
 impl<J> Queue<J> {
     /// Adds a job; the newest is taken first, so that the memory in use stays that
     /// of a few branches.
     pub(super) fn add(&self, job: J) {
-        self.state().jobs.push(job);
-        self.more.notify_one();
+        let mut state = self.state();
+        state.jobs.push(job);
+        let is_awaited = state.idle > 0;
+        drop(state);
+        // Waking nobody is a system call all the same.
+        if is_awaited {
+            self.more.notify_one();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State<J>> {
@@ -55,7 +62,9 @@ impl<J> Queue<J> {
             if state.busy == 0 {
                 return None;
             }
+            state.idle += 1;
             state = self.more.wait(state).unwrap_or_else(|e| e.into_inner());
+            state.idle -= 1;
         }
     }
 
@@ -80,6 +89,7 @@ pub(super) fn run<J: Send, W: Send>(
         state: Mutex::new(State {
             jobs: vec![first],
             busy: 0,
+            idle: 0,
         }),
         more: Condvar::new(),
     };
