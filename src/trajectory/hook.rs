@@ -1,6 +1,7 @@
 //! `git trajectory hook`: what agents call. It prints nothing and ends with 0
 //! whatever happens: the agent waits for it, and must never suffer from it.
 
+use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
 
@@ -22,6 +23,18 @@ pub(super) struct Arguments {
     /// Read one event a line until the end of input
     #[arg(long)]
     stream: bool,
+}
+
+impl Arguments {
+    /// The arguments of a hook as `install` writes them, and nothing else.
+    pub(super) fn plain(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
+        let (_, command, agent) = (arguments.next()?, arguments.next()?, arguments.next()?);
+        let known = agent::AGENTS.iter().find(|known| agent == **known)?;
+        (command == "hook" && arguments.next().is_none()).then(|| Arguments {
+            agent: (*known).to_owned(),
+            stream: false,
+        })
+    }
 }
 
 /// The largest payload that is read; what is larger is no payload.

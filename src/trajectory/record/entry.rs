@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Context, Result};
 use crate::events::line::Standing;
-use crate::events::{Event, Log, session, time};
+use crate::events::{Event, Lines, Log, session, time};
 use crate::git::Repo;
 use crate::trajectory::agent::{End, Moment, Told};
 use crate::trajectory::record::closing::HEAD;
@@ -76,7 +76,6 @@ impl<'a> Entry<'a> {
             }
             Moment::Prompt(text) => {
                 self.close_all(|open| open.agent_id.is_none())?;
-                self.state.prompts += 1;
                 let event = Event::now("", "prompt", "user")
                     .with("chars", text.chars().count())
                     .with("head", text.chars().take(HEAD).collect::<String>())
@@ -187,7 +186,7 @@ impl<'a> Entry<'a> {
                     .insert("reason".to_owned(), reason.as_str().into());
                 event
                     .payload
-                    .insert("events".to_owned(), (self.state.events + 1).into());
+                    .insert("events".to_owned(), (self.count()? + 1).into());
                 self.write(event, told)?;
                 self.log.sync()
             }
@@ -248,8 +247,17 @@ impl<'a> Entry<'a> {
             ..event
         };
         self.log.append(&event.line(self.limit))?;
-        self.state.events += 1;
         Ok(())
+    }
+
+    /// How many lines the log has.
+    fn count(&self) -> Result<u64> {
+        let mut lines = Lines::open(self.log.path(), 0, usize::MAX)?;
+        let mut count = 0;
+        while lines.next_line()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
     }
 
     fn totals(&self) -> serde_json::Map<String, Value> {

@@ -62,7 +62,6 @@ pub(crate) fn close_orphans(repo: &Repo, only: Option<&str>) -> Result<()> {
                     ..event
                 };
                 log.append(&event.line(line::MAX_FIELD))?;
-                state.events += 1;
             }
             state.tools += 1;
         }

@@ -40,12 +40,10 @@ pub(crate) struct State {
     /// What the last writes of a path left there.
     pub(crate) left: BTreeMap<String, Vec<String>>,
     pub(crate) transcript: Option<String>,
-    pub(crate) prompts: u64,
     pub(crate) turns: u64,
     pub(crate) tools: u64,
     pub(crate) tokens: Option<u64>,
     pub(crate) cost_usd: Option<f64>,
-    pub(crate) events: u64,
     /// Model calls that are in the log.
     pub(crate) answers: Vec<String>,
     pub(crate) ended: bool,
@@ -118,9 +116,7 @@ impl State {
                 state.began = event.ms().unwrap_or(0);
             }
             state.turn = event.turn.or(state.turn);
-            state.events += 1;
             match event.kind.as_str() {
-                "prompt" => state.prompts += 1,
                 "assistant" => {
                     state.turns += 1;
                     state.answers.extend(event.call_key.clone());
@@ -164,6 +160,11 @@ impl State {
         loop {
             let json = MaskedJson::new(serde_json::to_value(&*self)?, limit);
             if json.as_str().len() <= LARGEST || limit < 16 {
+                // Most events leave it as it is, and replacing a file costs more than all
+                // else that a hook does.
+                if file::read(path)?.as_deref() == Some(json.as_str().as_bytes()) {
+                    return Ok(());
+                }
                 return file::replace(path, json.as_str().as_bytes(), sharing, false);
             }
             limit /= 4;
