@@ -4,6 +4,7 @@
 //! - [`checkpoint`]: the program `git-checkpoint`, one file per subcommand.
 //! - [`trajectory`]: the program `git-trajectory`, one file per subcommand.
 //! - [`replay`]: the program `git-replay`: the journal's format, patches, rebuilding.
+//! - [`shadow`]: the program `git-shadow`, likewise.
 //! - [`lane`]: the numbered checkpoints of one worktree: saving, finding, whose change a path is.
 //! - [`snapshot`]: the state of a working tree: scan, blobs, tree, and restoring it.
 //! - [`events`]: the event log: masking, appending, reading.
@@ -20,6 +21,7 @@ pub mod events;
 pub mod git;
 pub mod lane;
 pub mod replay;
+pub mod shadow;
 pub mod snapshot;
 pub mod state;
 pub mod trajectory;

@@ -152,6 +152,15 @@ fn progress_line(what: &str, done: usize, all: usize) -> String {
     format!("{what}: {percent:3}% ({done}/{all})")
 }
 
+/// Standard error for a child that tells its story there.
+///
+/// # Errors
+/// When the system has no descriptor left.
+pub fn stderr_fd() -> io::Result<std::os::fd::OwnedFd> {
+    use std::os::fd::AsFd;
+    io::stderr().as_fd().try_clone_to_owned()
+}
+
 /// Whether a question can be asked: stdin and stderr are a terminal, and git
 /// was not told to leave it alone (`GIT_TERMINAL_PROMPT=0`).
 pub fn can_ask() -> bool {

@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{Context, Result, anyhow};
 use crate::git::Repo;
+use crate::ui;
 
 /// What `git rev-parse --local-env-vars` prints, plus what else redirects git
 /// (git(1), "Environment Variables"). Configuration given by `git -c` stays: the
@@ -283,6 +284,28 @@ impl Child {
             }
             std::thread::sleep(INTERVAL);
         }
+    }
+
+    /// Runs it with our streams, its standard output on our standard error: what it
+    /// tells is no answer of ours.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn status_on_stderr(mut self) -> Result<ExitStatus> {
+        let stderr = ui::stderr_fd().context("cannot pass standard error on")?;
+        self.command.stdin(Stdio::null()).stdout(stderr);
+        self.status()
+    }
+
+    /// Starts it as the first of a process group of its own, with our streams.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn spawn_group(mut self) -> Result<std::process::Child> {
+        self.command.process_group(0);
+        self.command
+            .spawn()
+            .with_context(|| format!("cannot start '{}'", self.shown))
     }
 
     /// Starts it and leaves it alone: without our streams, and not ended by what

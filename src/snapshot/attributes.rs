@@ -21,7 +21,7 @@ pub struct Attributes {
 
 /// The words whose presence in an attributes file can mean a conversion
 /// (gitattributes(5)); a word too many costs time only.
-const CONVERTING: &[&str] = &[
+pub(super) const CONVERTING: &[&str] = &[
     "text",
     "crlf",
     "eol",

@@ -440,7 +440,7 @@ pub(super) fn file_system_clock(repo: &Repo) -> Result<(i64, u32)> {
 }
 
 /// Our git folders, where they lie in the worktree under another name than `.git`.
-fn own_folders(repo: &Repo, root: &Root) -> Vec<BString> {
+pub(super) fn own_folders(repo: &Repo, root: &Root) -> Vec<BString> {
     [repo.git_dir(), repo.common_dir()]
         .iter()
         .filter_map(|folder| folder.strip_prefix(root.path()).ok())

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::common::Repo;
 
 /// The programs that have a page and completions.
-const PROGRAMS: &[&str] = &["checkpoint", "replay", "trajectory"];
+const PROGRAMS: &[&str] = &["checkpoint", "replay", "shadow", "trajectory"];
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -269,16 +269,17 @@ fn bash_offers(repo: &Repo, line: &str) -> Option<Vec<String>> {
         "/opt/homebrew/etc/bash_completion.d/git-completion.bash",
     ];
     let gits_own = gits_own.iter().find(|path| Path::new(path).exists())?;
-    let ours = file("completions/git-checkpoint.bash");
+    let ours = |program: &str| file(&format!("completions/git-{program}.bash"));
     let script = format!(
-        "source '{gits_own}'; source '{}'
+        "source '{gits_own}'; source '{}'; source '{}'
          COMP_LINE='{line}' COMP_POINT=${{#COMP_LINE}}
          read -ra COMP_WORDS <<<\"$COMP_LINE\"
          case \"$COMP_LINE\" in *' ') COMP_WORDS+=('') ;; esac
          COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
          __git_wrap__git_main
          printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-        ours.display()
+        ours("checkpoint").display(),
+        ours("shadow").display()
     );
     repo.write("../complete.bash", script);
     let offered = repo.sh_ours("bash ../complete.bash").ok().lines();
@@ -345,6 +346,27 @@ fn bash_completes_git_replay_by_its_own_name() {
     assert_eq!(offers("git-replay record ma"), ["main"]);
     // Files are bash's own business.
     assert_eq!(offers("git-replay show "), [""; 0]);
+}
+
+#[test]
+fn bash_completes_the_names_of_shadows() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git("shadow add task --as one,two").ok();
+    repo.git("shadow remove task-two").ok();
+    let cases: &[(&str, &[&str])] = &[
+        ("git shadow rem", &["remove"]),
+        ("git shadow show ", &["task-one"]),
+        ("git shadow remove ta", &["task-one"]),
+        ("git shadow restore ", &["task-two"]),
+        ("git shadow merge --sq", &["--squash"]),
+        ("git shadow env --format=", &["shell", "dotenv", "json"]),
+    ];
+    for (line, expected) in cases {
+        let Some(offered) = bash_offers(&repo, line) else {
+            return;
+        };
+        assert_eq!(&offered, expected, "{line}<TAB>");
+    }
 }
 
 #[test]

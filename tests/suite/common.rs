@@ -8,6 +8,7 @@
 mod checkpoint;
 mod outcome;
 mod scene;
+mod shadow;
 mod tree;
 
 use std::ffi::{OsStr, OsString};
@@ -22,6 +23,7 @@ pub(crate) use checkpoint::{paths, texts};
 pub(crate) use outcome::Outcome;
 use scene::Scene;
 pub(crate) use scene::bin_dir;
+pub(crate) use shadow::printed_path;
 pub(crate) use tree::Disk;
 
 /// A folder in a repository of its own, from which commands are run. Cheap to

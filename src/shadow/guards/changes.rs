@@ -1,0 +1,263 @@
+//! Work that is not committed: tracked, untracked, staged, ignored. All of it goes
+//! into the snapshot, up to a size for ignored files.
+
+use std::collections::BTreeMap;
+
+use gix::bstr::{BStr, BString, ByteSlice};
+
+use crate::error::Result;
+use crate::git::Repo;
+use crate::git::head::Head;
+use crate::git::quote::quoted;
+use crate::shadow::dress::hash_of;
+use crate::shadow::guards::walk::Walked;
+use crate::shadow::guards::{Finding, Weight};
+use crate::shadow::task::{How, Task};
+use crate::snapshot::difference::{Difference, Trees};
+use crate::snapshot::root::{Root, bytes_of};
+use crate::snapshot::sink::{Sink, Writing};
+use crate::snapshot::take::{self, Snapshot, take};
+use crate::snapshot::tree::Builder;
+
+/// What was found, and the snapshot that has it.
+pub(super) struct Changes {
+    pub(super) findings: Vec<Finding>,
+    pub(super) notes: Vec<String>,
+    pub(super) snapshot: Snapshot,
+    pub(super) copies: Vec<BString>,
+}
+
+/// The sum of ignored files that a snapshot takes, in bytes.
+fn trash_cap(repo: &Repo) -> Result<u64> {
+    repo.config_size("shadow.trashMax", 256 << 20)
+}
+
+/// Looks, and takes the snapshot.
+///
+/// # Errors
+/// When the worktree cannot be captured as a whole.
+pub(super) fn look(
+    repo: &Repo,
+    shadow: &Repo,
+    task: &Task,
+    head: &Head,
+    walk: &Walked,
+    writing: Writing,
+) -> Result<Changes> {
+    let root = Root::open(&task.path)?;
+    let mut notes = Vec::new();
+    let mut findings = Vec::new();
+    let (copies, changed_copies) = copies(task);
+    let mut ignored = walk.ignored.clone();
+    ignored.extend(changed_copies.iter().cloned());
+    ignored.sort();
+    let captured = within_cap(repo, &root, &ignored, &mut notes)?;
+    let snapshot = take(
+        shadow,
+        &take::Request {
+            writing,
+            also: captured,
+            readable: true,
+            ..take::Request::default()
+        },
+    )?;
+    let trees = Trees::new(shadow, snapshot.sink.tree_contents());
+    let head_tree = match head.commit {
+        Some(commit) => shadow.tree_of(commit)?,
+        None => shadow.empty_tree(),
+    };
+    let differences = trees.differences(head_tree, snapshot.tree)?;
+    let (mut tracked, mut untracked) = (Vec::new(), Vec::new());
+    let is_ours = |path: &BStr| task.manifest.iter().any(|m| bytes_of(&m.path) == path);
+    for difference in &differences {
+        let path = difference.path.as_bstr();
+        if ignored.binary_search(&difference.path).is_ok() || is_ours(path) {
+            continue;
+        }
+        let is_known =
+            difference.old.is_some() || snapshot.index.state().entry_by_path(path).is_some();
+        match is_known {
+            true => tracked.push(format!("{} {}", verb(difference), quoted(path))),
+            false => untracked.push(quoted(path)),
+        }
+    }
+    tracked.extend(staged_only(shadow, &snapshot, head_tree, &differences)?);
+    let mut add = |weight, kind, what: &str, items: Vec<String>| {
+        if !items.is_empty() {
+            findings.push(Finding {
+                weight,
+                kind,
+                what: what.to_owned(),
+                items,
+            });
+        }
+    };
+    add(
+        Weight::Dirty,
+        "changes",
+        "changes are not committed",
+        tracked,
+    );
+    add(
+        Weight::Dirty,
+        "untracked",
+        "files are not tracked",
+        untracked,
+    );
+    add(
+        Weight::Dirty,
+        "ignored",
+        "ignored files that nothing can make again",
+        by_folder(&walk.ignored),
+    );
+    add(
+        Weight::Dirty,
+        "copied",
+        "copied files were changed",
+        changed_copies.iter().map(|p| quoted(p.as_bstr())).collect(),
+    );
+    let nested = |path: &BString| walk.nested.contains(path);
+    let mut skipped: Vec<String> = snapshot
+        .skipped
+        .iter()
+        .filter(|s| !nested(&s.path) && !nested(&s.path.trim_end_with(|c| c == '/').into()))
+        .map(|s| format!("{}: {}", quoted(s.path.as_bstr()), s.reason))
+        .collect();
+    skipped.extend(
+        walk.unreadable
+            .iter()
+            .map(|path| format!("{}: cannot be read", quoted(path.as_bstr()))),
+    );
+    add(
+        Weight::Ask,
+        "skipped",
+        "files cannot be captured; they stay in the trash folder",
+        skipped,
+    );
+    Ok(Changes {
+        findings,
+        notes,
+        snapshot,
+        copies,
+    })
+}
+
+fn verb(difference: &Difference) -> &'static str {
+    match (&difference.old, &difference.new) {
+        (None, _) => "new",
+        (_, None) => "deleted",
+        _ => "modified",
+    }
+}
+
+/// What is staged and looks on disk as it does in HEAD.
+fn staged_only(
+    shadow: &Repo,
+    snapshot: &Snapshot,
+    head_tree: gix::ObjectId,
+    seen: &[Difference],
+) -> Result<Vec<String>> {
+    let mut sink = Sink::new(shadow, Writing::Nothing);
+    sink.remember_trees();
+    let staged = Builder {
+        index: snapshot.index.state(),
+        stage: 0,
+        sink: &sink,
+        repo: shadow.gix(),
+    }
+    .build(&[])?;
+    let trees = Trees::new(shadow, sink.tree_contents());
+    Ok(trees
+        .differences(head_tree, staged)?
+        .iter()
+        .filter(|d| seen.binary_search_by(|s| s.path.cmp(&d.path)).is_err())
+        .map(|d| format!("staged {}", quoted(d.path.as_bstr())))
+        .collect())
+}
+
+/// The copies that we made: those that are as they were and whose source still has
+/// the same content, and those that somebody changed.
+fn copies(task: &Task) -> (Vec<BString>, Vec<BString>) {
+    let (mut same, mut changed) = (Vec::new(), Vec::new());
+    for made in task.manifest.iter().filter(|m| m.how == How::Copied) {
+        let path = bytes_of(&made.path);
+        if task.path.join(&made.path).symlink_metadata().is_err() {
+            continue;
+        }
+        let untouched = made.is_untouched(&task.path);
+        let has_source = match &made.id {
+            Some(id) => hash_of(&task.source.join(&made.path)).is_ok_and(|now| now == *id),
+            None => true,
+        };
+        match untouched && has_source {
+            true => same.push(path),
+            false => changed.push(path),
+        }
+    }
+    (same, changed)
+}
+
+/// Those ignored files that fit into the snapshot; the largest are left out first.
+fn within_cap(
+    repo: &Repo,
+    root: &Root,
+    ignored: &[BString],
+    notes: &mut Vec<String>,
+) -> Result<Vec<BString>> {
+    let cap = trash_cap(repo)?;
+    let mut sized: Vec<(u64, &BString)> = ignored
+        .iter()
+        .map(|path| {
+            let stat = root.stat(path.as_bstr()).ok().flatten();
+            (stat.map_or(0, |s| s.size), path)
+        })
+        .collect();
+    sized.sort();
+    let (mut sum, mut taken, mut left) = (0, Vec::new(), 0);
+    for (size, path) in sized {
+        sum += size;
+        if sum <= cap {
+            taken.push(path.clone());
+        } else {
+            left += 1;
+        }
+    }
+    if left > 0 {
+        notes.push(format!(
+            "{left} ignored files beyond {} MiB (shadow.trashMax) are in no snapshot; they stay in \
+             the trash folder until they expire",
+            cap >> 20
+        ));
+    }
+    taken.sort();
+    Ok(taken)
+}
+
+/// One line a folder when it has many.
+fn by_folder(paths: &[BString]) -> Vec<String> {
+    let mut folders: BTreeMap<&BStr, Vec<&BString>> = BTreeMap::new();
+    for path in paths {
+        let folder = path.rfind_byte(b'/').map_or(&b""[..], |at| &path[..at]);
+        folders.entry(folder.as_bstr()).or_default().push(path);
+    }
+    let mut lines = Vec::new();
+    for (folder, files) in folders {
+        if files.len() > 3 && !folder.is_empty() {
+            lines.push(format!("{}/ ({} files)", quoted(folder), files.len()));
+        } else {
+            lines.extend(files.iter().map(|path| quoted(path.as_bstr())));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_files_of_a_folder_are_one_line() {
+        let paths = ["a", "d/1", "d/2", "d/3", "d/4", "e/1"].map(BString::from);
+        assert_eq!(by_folder(&paths), ["a", "d/ (4 files)", "e/1"]);
+    }
+}

@@ -1,0 +1,56 @@
+//! The program `git-shadow`: one file per subcommand, and the rooms they share.
+
+mod add;
+mod base;
+mod checkup;
+mod clone;
+mod deps;
+mod describe;
+mod diff;
+mod doctor;
+mod dress;
+mod entry;
+mod env;
+mod environment;
+mod exclude;
+mod finish;
+mod guards;
+mod hook;
+mod ignored;
+mod include;
+mod lease;
+mod list;
+mod lock;
+mod logbook;
+mod make;
+mod merge;
+mod merged;
+mod name;
+mod overlap;
+mod path;
+mod place;
+mod ports;
+mod process;
+mod program;
+mod prune;
+mod putback;
+mod record;
+mod relocate;
+mod remains;
+mod removal;
+mod remove;
+mod restore;
+mod run;
+mod show;
+mod sweep;
+mod target;
+mod task;
+mod trash;
+mod unmake;
+
+use std::process::ExitCode;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    crate::cli::main(std::env::args_os(), program::run)
+}

@@ -1,0 +1,428 @@
+//! Puts a removed shadow back: branch (made, never moved), git's entry, files,
+//! index; and what only the trash folder still has.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use gix::bstr::{BString, ByteSlice};
+use gix::objs::Kind;
+
+use crate::error::{Context, Result};
+use crate::git::Repo;
+use crate::git::head::Head;
+use crate::git::quote::path_of_json;
+use crate::lane::index_restore;
+use crate::lane::{Checkpoint, Record};
+use crate::shadow::dress::{self, Wanted};
+use crate::shadow::entry::{Entry, MAKING, pointer};
+use crate::shadow::process::Process;
+use crate::shadow::record::Found;
+use crate::shadow::task::{How, Phase, Restoring, Task, short, shown};
+use crate::shadow::trash::Place;
+use crate::shadow::unmake::unmake;
+use crate::shadow::{make, place, ports, sweep};
+use crate::snapshot::difference::Trees;
+use crate::snapshot::fresh::{self, Content};
+use crate::snapshot::index_file;
+use crate::snapshot::root::Root;
+use crate::state::crash;
+
+/// How it went.
+pub(super) enum Answer {
+    /// Something has its place; says what to do.
+    Taken(String),
+    /// The shadow, and what is not quite as it was.
+    Done(Box<Task>, Vec<String>),
+}
+
+/// What an operation under way consists of, besides its commits.
+const OPERATION: &[&str] = &[
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "MERGE_MODE",
+    "MERGE_RR",
+    "AUTO_MERGE",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "ORIG_HEAD",
+    "BISECT_LOG",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "BISECT_EXPECTED_REV",
+    "BISECT_NAMES",
+    "refs",
+];
+
+/// Puts `found` back.
+///
+/// # Errors
+/// When something fails; run again, it finishes.
+pub(super) fn put_back(
+    repo: &Repo,
+    found: &Found,
+    path: Option<PathBuf>,
+    branch: Option<String>,
+) -> Result<Answer> {
+    let (task, made) = {
+        let _lock = Task::lock(repo)?;
+        let half = Task::find(repo, &found.removed.task.task)?;
+        match half {
+            Some(half)
+                if half.is_abandoned() && half.restoring.is_some() && has_index(repo, &half) =>
+            {
+                (half, true)
+            }
+            Some(half) if half.is_abandoned() && half.phase == Phase::Adding => {
+                unmake(repo, &half)?;
+                match register(repo, found, path, branch)? {
+                    Ok(task) => (task, false),
+                    Err(taken) => return Ok(Answer::Taken(taken)),
+                }
+            }
+            Some(other) => {
+                return Ok(Answer::Taken(format!(
+                    "there is a shadow '{}' already, at '{}'",
+                    other.task,
+                    shown(&other.path)
+                )));
+            }
+            None => match register(repo, found, path, branch)? {
+                Ok(task) => (task, false),
+                Err(taken) => return Ok(Answer::Taken(taken)),
+            },
+        }
+    };
+    let mut task = task;
+    if !made {
+        files(found, &task)?;
+    }
+    let warnings = rest(repo, found, &mut task)?;
+    Ok(Answer::Done(Box::new(task), warnings))
+}
+
+fn has_index(repo: &Repo, task: &Task) -> bool {
+    task.admin(repo)
+        .is_some_and(|admin| admin.join("index").exists())
+}
+
+/// Intent, branch and entry. The inner error says what has been taken since.
+fn register(
+    repo: &Repo,
+    found: &Found,
+    path: Option<PathBuf>,
+    branch: Option<String>,
+) -> Result<std::result::Result<Task, String>> {
+    let removed = &found.removed;
+    let head = found.head().context("the removed shadow had no commit")?;
+    let path = match path {
+        Some(path) => place::real(&std::path::absolute(path)?),
+        None => removed.task.path.clone(),
+    };
+    if make::require_free_path(&path).is_err() {
+        return Ok(Err(format!(
+            "'{}' exists and is not empty\nhint: name another with '--path <folder>'",
+            path.display()
+        )));
+    }
+    let full = match &branch {
+        Some(name) => Some(format!("refs/heads/{name}")),
+        None => removed.branch.clone(),
+    };
+    let mut makes_branch = false;
+    if let Some(full) = &full {
+        let elsewhere = repo.head()?.branch.is_some_and(|b| b == full.as_str())
+            || Entry::all(repo)
+                .iter()
+                .any(|e| e.branch.as_deref() == Some(full));
+        let tip = repo.find_ref(full.as_str().into())?;
+        makes_branch = tip.is_none();
+        let is_other = tip.is_some_and(|tip| tip != head || branch.is_some());
+        if is_other || (elsewhere && tip.is_some()) {
+            return Ok(Err(format!(
+                "the branch '{}' has been taken since\nhint: name another with '-b <branch>'",
+                short(full)
+            )));
+        }
+    }
+    let mut task = Task {
+        phase: Phase::Adding,
+        owner: Some(Process::this()),
+        branch: full.clone(),
+        made_branch: removed.task.made_branch || branch.is_some(),
+        path,
+        entry: None,
+        trash: None,
+        port: None,
+        manifest: Vec::new(),
+        left_out: Vec::new(),
+        excluded: Vec::new(),
+        restoring: Some(Restoring {
+            tree: found.tree.to_string(),
+            tip: head.to_string(),
+            makes_branch,
+        }),
+        ..removed.task.clone()
+    };
+    task.store(repo)?;
+    let entered = enter(repo, &mut task, head, makes_branch);
+    if let Err(error) = entered {
+        unmake(repo, &task)?;
+        return Err(error);
+    }
+    Ok(Ok(task))
+}
+
+fn enter(repo: &Repo, task: &mut Task, head: ObjectId, makes_branch: bool) -> Result<()> {
+    let port = ports::allot(repo, task)?;
+    task.port = Some(port);
+    let names: Vec<String> = task.ports.keys().cloned().collect();
+    task.ports = names.into_iter().zip(port..).collect();
+    task.store(repo)?;
+    place::prepare(repo, &task.path)?;
+    crash::point();
+    let mut child = repo.git_unhooked(["worktree", "add", "--no-checkout", "--lock", "--reason"]);
+    child = child.arg(MAKING);
+    child = match task.short_branch() {
+        Some(branch) if makes_branch => child
+            .args(["--no-track", "-b", branch, "--"])
+            .arg(&task.path)
+            .arg(head.to_string()),
+        Some(branch) => child.arg("--").arg(&task.path).arg(branch),
+        None => child
+            .args(["--detach", "--"])
+            .arg(&task.path)
+            .arg(head.to_string()),
+    };
+    child
+        .stdout()
+        .with_context(|| format!("cannot restore the shadow '{}'", task.task))?;
+    let entry = pointer(&task.path)
+        .and_then(|admin| Entry::read(&admin))
+        .with_context(|| format!("git made no worktree at '{}'", task.path.display()))?;
+    task.entry = Some(make::rename_entry(repo, task, &entry)?);
+    task.store(repo)
+}
+
+/// All files of the snapshot, and the index with the entries that were staged.
+fn files(found: &Found, task: &Task) -> Result<()> {
+    let shadow = task.open()?;
+    let root = Root::open(&task.path)?;
+    let staged = match staged_tree(&shadow, found)? {
+        Some(tree) => Content::of(&shadow, tree)?,
+        None => Content::of(&shadow, shadow.empty_tree())?,
+    };
+    let all = Content::of(&shadow, found.tree)?;
+    let by_git = fresh::needs_git(&shadow, &all)?;
+    let stats = match by_git {
+        true => vec![None; all.lines.len()],
+        false => fresh::fill(&shadow, &root, &all)?,
+    };
+    let lines: Vec<_> = staged
+        .lines
+        .iter()
+        .map(|line| {
+            let at = all.lines.binary_search(line).ok();
+            (line.clone(), at.and_then(|at| stats[at]))
+        })
+        .collect();
+    let bytes = index_file::encode(&lines, Some(&staged.root), shadow.gix().object_hash())?;
+    if by_git {
+        let source = format!("--source={}", found.tree);
+        // The attributes of the tree decide, so they come first.
+        crash::point();
+        index_file::write(&shadow.index_path(), &bytes)?;
+        shadow
+            .git_unhooked([
+                "restore",
+                "--worktree",
+                "--overlay",
+                source.as_str(),
+                "--",
+                ":/",
+            ])
+            .stdout()?;
+        return Ok(());
+    }
+    crash::point();
+    index_file::write(&shadow.index_path(), &bytes)
+}
+
+fn staged_tree(shadow: &Repo, found: &Found) -> Result<Option<ObjectId>> {
+    let Some(index) = &found.removed.index else {
+        return found.head().map(|head| shadow.tree_of(head)).transpose();
+    };
+    let commit = ObjectId::from_hex(index.as_bytes()).context("a record has no index")?;
+    let tree = shadow.object(shadow.tree_of(commit)?, Kind::Tree)?;
+    let tree = gix::objs::TreeRef::from_bytes(&tree, shadow.gix().object_hash())?;
+    Ok(tree
+        .entries
+        .iter()
+        .find(|entry| entry.filename == "0")
+        .map(|entry| entry.oid.to_owned()))
+}
+
+/// Everything after the files; each step can be done again.
+fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
+    let removed = &found.removed;
+    let shadow = task.open()?;
+    let mut warnings = Vec::new();
+    restore_marks(&shadow, found)?;
+    let trees = Trees::new(&shadow, Default::default());
+    for path in removed.raw.iter().filter_map(path_of_json) {
+        if let Some((_, id)) = trees.value(found.tree, path.as_bstr())? {
+            let bytes = shadow.object(id, Kind::Blob)?;
+            let to = task.path.join(path.to_path_lossy());
+            crate::state::file::replace(&to, &bytes, Default::default(), false)?;
+            fs::set_permissions(&to, fs::Permissions::from_mode(0o644))?;
+        }
+    }
+    for (path, mode) in &removed.modes {
+        let path = path_of_json(path).context("a record has no path")?;
+        let path = task.path.join(path.to_path_lossy());
+        if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            fs::set_permissions(&path, fs::Permissions::from_mode(*mode))?;
+        }
+    }
+    copies(removed.task.manifest.as_slice(), repo, task, &mut warnings)?;
+    let deps = removed.task.manifest.iter().any(|m| m.how != How::Copied);
+    let wanted = Wanted {
+        deps,
+        copies: false,
+    };
+    dress::dress(repo, task, wanted)?;
+    let place = Place::at(&removed.folder);
+    if removed.operation.is_some() {
+        operation(&place, &shadow, &mut warnings)?;
+    }
+    bring_back_left(&place, &task.path, &removed.skipped, &mut warnings);
+    crash::point();
+    if let Some(admin) = task.admin(repo) {
+        crate::state::file::remove(&admin.join("locked"))?;
+    }
+    task.phase = Phase::Ready;
+    task.owner = None;
+    task.restoring = None;
+    task.store(repo)?;
+    Ok(warnings)
+}
+
+/// The other stages of a conflict, and the flags.
+fn restore_marks(shadow: &Repo, found: &Found) -> Result<()> {
+    let Some(index) = &found.removed.index else {
+        return Ok(());
+    };
+    let state = Checkpoint {
+        name: found.name.clone(),
+        commit: found.commit,
+        tree: found.tree,
+        time: 0,
+        record: Record {
+            index: ObjectId::from_hex(index.as_bytes()).ok(),
+            head: Head {
+                branch: None,
+                commit: found.head(),
+            },
+            ..Record::default()
+        },
+    };
+    crash::point();
+    index_restore::restore(shadow, &state)
+}
+
+/// Copied files that were not in the snapshot, since their source had them.
+fn copies(
+    manifest: &[crate::shadow::task::Made],
+    repo: &Repo,
+    task: &mut Task,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    for made in manifest.iter().filter(|m| m.how == How::Copied) {
+        let (from, to) = (task.source.join(&made.path), task.path.join(&made.path));
+        if to.symlink_metadata().is_ok() || task.manifest.iter().any(|m| m.path == made.path) {
+            continue;
+        }
+        let is_same = made
+            .id
+            .as_ref()
+            .is_none_or(|id| dress::hash_of(&from).is_ok_and(|now| now == *id));
+        if from.symlink_metadata().is_err() {
+            warnings.push(format!("'{}' is gone from its source", shown(&made.path)));
+            continue;
+        }
+        if !is_same {
+            warnings.push(format!(
+                "'{}' is another in its source now",
+                shown(&made.path)
+            ));
+        }
+        dress::copy(repo, task, made.path.clone())?;
+    }
+    Ok(())
+}
+
+fn operation(place: &Place, shadow: &Repo, warnings: &mut Vec<String>) -> Result<()> {
+    let entry = place.entry();
+    if !entry.exists() {
+        warnings
+            .push("the operation that was in progress is gone with the trash folder".to_owned());
+        return Ok(());
+    }
+    for name in OPERATION {
+        let (from, to) = (entry.join(name), shadow.git_dir().join(name));
+        if from.is_dir() {
+            crate::shadow::removal::copy_folder(&from, &to)
+        } else if from.is_file() {
+            fs::copy(&from, &to).map(drop)
+        } else {
+            continue;
+        }
+        .with_context(|| format!("cannot bring back '{}'", to.display()))?;
+    }
+    Ok(())
+}
+
+/// What no snapshot could take is still in the trash folder: it is moved back.
+fn bring_back_left(
+    place: &Place,
+    root: &Path,
+    skipped: &[(serde_json::Value, String)],
+    warnings: &mut Vec<String>,
+) {
+    let skipped: Vec<BString> = skipped
+        .iter()
+        .filter_map(|(path, _)| path_of_json(path))
+        .collect();
+    for path in sweep::left(place) {
+        // Of a file that could not be captured the tree has an older state, if any.
+        let is_newer = skipped.contains(&path);
+        let path = path.to_path_lossy().into_owned();
+        let (from, to) = (place.tree().join(&path), root.join(&path));
+        let is_taken = to
+            .symlink_metadata()
+            .is_ok_and(|found| !(found.is_dir() && is_empty(&to) || found.is_file() && is_newer));
+        if is_taken {
+            continue;
+        }
+        let moved = fs::create_dir_all(to.parent().unwrap_or(root)).and_then(|()| {
+            let _ = fs::remove_dir(&to);
+            fs::rename(&from, &to)
+        });
+        if let Err(error) = moved {
+            warnings.push(format!(
+                "'{}' stays in '{}': {error}",
+                shown(&path),
+                shown(&from)
+            ));
+        }
+    }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}

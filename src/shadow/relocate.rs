@@ -1,0 +1,76 @@
+//! `git shadow move`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::Exit;
+use crate::error::{Context, Result, bail, hinted};
+use crate::git::Repo;
+use crate::shadow::describe::healthy_entry;
+use crate::shadow::lease::Lease;
+use crate::shadow::make::require_free_path;
+use crate::shadow::place;
+use crate::shadow::process::inside;
+use crate::shadow::task::{Phase, Task};
+use crate::state::crash;
+use crate::ui::Ui;
+
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// The shadow
+    #[arg(value_name = "task")]
+    task: String,
+    /// Its new folder
+    #[arg(value_name = "new-path")]
+    path: PathBuf,
+}
+
+pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exit> {
+    let task = Task::require(repo, &arguments.task)?;
+    let entry = healthy_entry(repo, &task)
+        .with_context(|| format!("cannot move the shadow '{}'", task.task))?;
+    if task.phase != Phase::Ready {
+        bail!("the shadow '{}' is not ready", task.task);
+    }
+    if entry.locked.is_some() {
+        return Err(hinted(
+            format!("the shadow '{}' is locked", task.task),
+            "'git shadow unlock' first",
+        ));
+    }
+    let Ok(_bar) = Lease::bar(repo, &task)? else {
+        bail!("a command runs in the shadow '{}'", task.task);
+    };
+    let (found, _) = inside(&task.path);
+    if let Some(process) = found.first() {
+        ui.say(format_args!(
+            "'{}' was not moved: process {} ({}) works in it",
+            task.task, process.pid, process.name
+        ));
+        return Ok(Exit::No);
+    }
+    let path = place::real(&std::path::absolute(&arguments.path)?);
+    require_free_path(&path)?;
+    let parent = path.parent().unwrap_or(&path);
+    std::fs::create_dir_all(parent)
+        .with_context(|| format!("cannot make '{}'", parent.display()))?;
+    let _lock = Task::lock(repo)?;
+    // An empty folder there would make git move the shadow into it.
+    let _ = std::fs::remove_dir(&path);
+    repo.git_unhooked(["worktree", "move", "--"])
+        .args([&task.path, &path])
+        .stdout()?;
+    crash::point();
+    let old = task.path.clone();
+    Task {
+        path: path.clone(),
+        ..task
+    }
+    .store(repo)?;
+    place::tidy(&old);
+    use std::os::unix::ffi::OsStrExt;
+    ui.out.write_all(path.as_os_str().as_bytes())?;
+    writeln!(ui.out)?;
+    Ok(Exit::Done)
+}
