@@ -250,7 +250,9 @@ fn gemini_has_no_ids_and_meets_its_transcript_nevertheless() {
 
 #[test]
 fn a_lost_state_is_made_again_from_the_log() {
-    let scene = Scene::new("claude", "resumed");
+    let mut scene = Scene::new("claude", "resumed");
+    // The agent lives: what is open is not closed by the ingest at a session's end.
+    scene.repo = scene.repo.env("CLAUDE_PID", std::process::id().to_string());
     for (n, (_, data)) in scene.events().into_iter().enumerate() {
         if n % 3 == 2 {
             let states = scene
