@@ -315,6 +315,16 @@ states! {
         r.git("rm -q --cached b").ok();
         r.write("a", "2\n");
     };
+    fsmonitor: |r| {
+        // A hook that always says that everything may have changed.
+        let hook = r.script("fsmonitor", "printf 'token\\0/\\0'");
+        r.run(["config", "core.fsmonitor", hook.to_str().unwrap()]).ok();
+        r.run(["config", "core.fsmonitorHookVersion", "2"]).ok();
+        r.git("update-index --fsmonitor").ok();
+        r.git("status").ok();
+        r.write("a", "one\n");
+        r.write("new", "n\n");
+    };
     untracked_cache: |r| {
         r.git("config core.untrackedCache true").ok();
         r.git("update-index --untracked-cache").ok();

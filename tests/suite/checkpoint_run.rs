@@ -100,3 +100,57 @@ fn without_a_checkpoint_it_does_not_run() {
         .ok();
     assert_eq!(repo.read("a"), "9\n");
 }
+
+#[test]
+fn a_program_that_needs_a_terminal_still_has_one() {
+    let repo = small();
+    let mut terminal = repo.on_terminal(&[
+        "checkpoint",
+        "run",
+        "--",
+        "sh",
+        "-c",
+        "test -t 0 && test -t 1 && test -t 2 && echo on a terminal",
+    ]);
+    terminal.shows("on a terminal");
+    assert_eq!(terminal.ends().0, 0);
+}
+
+#[test]
+fn an_interrupt_is_the_commands_and_the_checkpoint_after_is_taken() {
+    let repo = small();
+    let mut terminal = repo.on_terminal(&[
+        "checkpoint",
+        "run",
+        "--",
+        "sh",
+        "-c",
+        "echo 9 >a; echo going; exec tail -f /dev/null",
+    ]);
+    terminal.shows("going");
+    terminal.press("\x03");
+    // git itself dies of the same Ctrl-C, once we are done.
+    terminal.shows("the state after 002");
+    let listed = repo.git("checkpoint list --json").ok().json();
+    assert_eq!(listed[1]["kind"], "after-command");
+    repo.git("checkpoint undo --to 1").ok();
+    assert_eq!(repo.read("a"), "1\n");
+}
+
+#[test]
+fn a_rollback_is_an_event_of_the_session() {
+    let repo = small().env("HARNESS_SESSION", "s-7");
+    repo.git("checkpoint run --test 'exit 3' -- sh -c 'echo 9 >a'")
+        .fails(1);
+    assert_eq!(repo.read("a"), "1\n");
+    let events = repo.git("trajectory show s-7 --json").ok();
+    let event: serde_json::Value = serde_json::from_str(&events.lines()[0]).unwrap();
+    assert_eq!(event["type"], "rollback");
+    assert_eq!(event["payload"]["to"], 1);
+    assert_eq!(event["payload"]["files"], serde_json::json!(["a"]));
+    assert_eq!(event["payload"]["reason"], "'exit 3' ended with 3");
+    assert_eq!(
+        repo.trailer("refs/harness/checkpoints/main/001", "Harness-Session"),
+        ["s-7"]
+    );
+}
