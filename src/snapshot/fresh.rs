@@ -19,6 +19,7 @@ use crate::git::Repo;
 use crate::snapshot::attributes::CONVERTING;
 use crate::snapshot::index::entry_mode;
 use crate::snapshot::index_file::{Line, Marks, Node};
+use crate::snapshot::recent::Recent;
 use crate::snapshot::root::{Root, bytes_of};
 use crate::snapshot::stat::Stat;
 
@@ -178,11 +179,17 @@ pub fn fill(repo: &Repo, root: &Root, content: &Content) -> Result<Vec<Option<St
     }
     crate::state::crash::point();
     let shared = repo.gix().clone().into_sync();
-    let chunks: Vec<&[Line]> = content.lines.chunks(64).collect();
+    // Large parts, each in the order of paths: neighbours share what a pack must undo.
+    let part = (content.lines.len() / (rayon::current_num_threads() * 4)).max(64);
+    let chunks: Vec<&[Line]> = content.lines.chunks(part).collect();
     let written: Result<Vec<Vec<Option<Stat>>>> = chunks
         .par_iter()
         .map_init(
-            || shared.to_thread_local(),
+            || {
+                let mut repo = shared.to_thread_local();
+                repo.objects.set_pack_cache(|| Box::new(Recent::default()));
+                repo
+            },
             |repo, lines| fill_some(repo, root, lines),
         )
         .collect();

@@ -19,6 +19,7 @@ mod listing;
 mod nested;
 mod pack;
 mod prove;
+mod recent;
 pub mod restore;
 pub mod root;
 pub mod scan;
