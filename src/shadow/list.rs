@@ -28,13 +28,16 @@ pub(super) struct Arguments {
 pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     let tasks = Task::all(repo)?;
     let shared = repo.common_dir().to_owned();
-    // Each looks by a handle of its own, from the folder that all of them share.
+    // Each thread looks by a handle of its own, from the folder that all of them share.
     let standings: Vec<Standing> = tasks
         .par_iter()
-        .map(|task| match Repo::at(&shared) {
-            Ok(own) => Standing::of(&own, task),
-            Err(_) => Standing::default(),
-        })
+        .map_init(
+            || Repo::at(&shared).ok(),
+            |own, task| match own {
+                Some(own) => Standing::of(own, task),
+                None => Standing::default(),
+            },
+        )
         .collect();
     if arguments.json {
         let all: Vec<Value> = tasks
