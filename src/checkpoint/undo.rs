@@ -14,6 +14,7 @@ use crate::git::Repo;
 use crate::git::pathspec::Scope;
 use crate::lane::position::{Position, Undone};
 use crate::lane::{Checkpoint, Lane, find, head_restore, index_restore};
+use crate::snapshot::index::Index;
 use crate::snapshot::restore::journal::Journal;
 use crate::snapshot::restore::stage::Stage;
 use crate::snapshot::root::Root;
@@ -148,6 +149,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     say_who_may_be_writing(repo, &lane, ui)?;
     let from = journal.as_ref().map_or(position.at, |j| j.from);
     let full = scope.is_all() || journal_to_finish.is_some();
+    let compared = targets.get(repo, 0)?.map(|target| target.tree);
     let outcome = restore(
         repo,
         Wish {
@@ -183,6 +185,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             finish(repo)?;
         }
         Outcome::Same => {
+            require_a_match(repo, &arguments.pathspecs, compared)?;
             if let Some(unfinished) = journal_to_finish {
                 let target = find::by_text(repo, &unfinished.target)?;
                 let undone = Undone {
@@ -200,6 +203,29 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         Outcome::Undecided { .. } | Outcome::Planned { .. } => {}
     }
     outcome::tell(&outcome, false, named.is_some(), common.json, ui)
+}
+
+/// A pathspec that no file has is a mistake, as it is for git.
+fn require_a_match(repo: &Repo, specs: &[OsString], tree: Option<gix::ObjectId>) -> Result<()> {
+    let then = tree.map(|tree| Index::of_tree(repo, tree)).transpose()?;
+    let now = Index::load(repo)?;
+    for spec in specs {
+        let mut scope = Scope::of_pathspecs(repo, std::slice::from_ref(spec))?;
+        let mut has = |index: &Index| {
+            let state = index.state();
+            state
+                .entries()
+                .iter()
+                .any(|e| scope.includes(e.path(state)))
+        };
+        if !has(&now) && !then.as_ref().is_some_and(&mut has) {
+            return Err(hinted(
+                format!("pathspec '{}' did not match any file", spec.display()),
+                "paths are relative to the current folder, as everywhere in git",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// An agent that saved a moment ago may write again while we restore.

@@ -248,6 +248,17 @@ fn pathspecs_are_relative_and_gits_own() {
 }
 
 #[test]
+fn a_mistyped_pathspec_is_said() {
+    let repo = edited();
+    repo.git("checkpoint undo --to 1 -- nosuch")
+        .fails(128)
+        .says("pathspec 'nosuch' did not match any file");
+    repo.git("checkpoint undo -- b").ok();
+    // There is such a file, and it is as it was.
+    repo.git("checkpoint undo --to 1 -- b").ok();
+}
+
+#[test]
 fn the_position_of_a_partial_undo_does_not_hide_the_rest() {
     let repo = edited();
     repo.git("checkpoint undo --to 1 -- b").ok();
