@@ -384,3 +384,14 @@ fn shows_what_was_written_in_gits_order() {
     assert_eq!(texts(&told["written"]), ["a", "b", "dir/c"]);
     assert_eq!(texts(&told["deleted"]), ["z"]);
 }
+
+#[test]
+fn empty_folders_do_not_stand_in_the_way_of_a_file() {
+    let repo = Repo::with(&[("a", "a file\n")]);
+    repo.save("");
+    repo.remove("a");
+    repo.write("a/x", "made since\n");
+    repo.mkdir("a/empty/deeper");
+    repo.git("checkpoint undo --to 1 --others=revert").ok();
+    assert_eq!(repo.read("a"), "a file\n");
+}

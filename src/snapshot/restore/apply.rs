@@ -158,7 +158,10 @@ impl Applier<'_> {
         match (ready.stat, now) {
             (None, Some(stat)) if stat.kind == FileKind::Folder => {
                 // Emptied by the steps before, or filled again since.
-                if rustix::fs::unlinkat(&folder, name.as_bytes(), AtFlags::REMOVEDIR).is_err() {
+                let here = bytes_of(self.repo.prefix());
+                let holds_us =
+                    here.starts_with(path) && matches!(here.get(path.len()), None | Some(b'/'));
+                if holds_us || !remove_empty_folders(&self.root.join(path)) {
                     return Ok(Done::changed());
                 }
                 self.put_new(staged, folder.as_fd(), name)
@@ -388,6 +391,17 @@ impl Applier<'_> {
         let hash = self.repo.gix().object_hash();
         Ok(Some(gix::objs::compute_hash(hash, Kind::Blob, &bytes)?))
     }
+}
+
+/// Removes `folder` and the empty folders in it, which no checkpoint has; false
+/// when there is anything else.
+fn remove_empty_folders(folder: &std::path::Path) -> bool {
+    let below = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let all_gone = below.fold(true, |gone, entry| {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_folder && remove_empty_folders(&entry.path()) && gone
+    });
+    all_gone && std::fs::remove_dir(folder).is_ok()
 }
 
 /// Names beside `name` for what must not be lost.
