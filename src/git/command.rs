@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{Context, Result, anyhow};
 use crate::git::Repo;
+use crate::git::talk::Talk;
 use crate::ui;
 
 /// What `git rev-parse --local-env-vars` prints, plus what else redirects git
@@ -103,6 +104,15 @@ impl Child {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0");
         child
+    }
+
+    /// `git` in the repository at `git_dir`, at the root of its `worktree`.
+    pub fn git_in(git_dir: &Path, worktree: Option<&Path>) -> Self {
+        let mut child = Child::git().env("GIT_DIR", git_dir);
+        if let Some(worktree) = worktree {
+            child = child.env("GIT_WORK_TREE", worktree);
+        }
+        child.current_dir(worktree.unwrap_or(git_dir))
     }
 
     /// Adds an argument.
@@ -308,6 +318,24 @@ impl Child {
             .with_context(|| format!("cannot start '{}'", self.shown))
     }
 
+    /// Starts it for a conversation in which each answer takes at most `limit`, in a
+    /// process group of its own; what it says on standard error is not heard.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn talk(mut self, limit: Duration) -> Result<Talk> {
+        self.command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0);
+        let child = self
+            .command
+            .spawn()
+            .with_context(|| format!("cannot start '{}'", self.shown))?;
+        Talk::new(child, limit).with_context(|| format!("no pipe to '{}'", self.shown))
+    }
+
     /// Starts it and leaves it alone: without our streams, and not ended by what
     /// ends our group of processes.
     ///
@@ -368,18 +396,7 @@ fn failure(shown: &str, output: &Output) -> crate::error::Error {
 impl Repo {
     /// `git` in this repository and worktree, at the worktree's root.
     pub fn git<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Child {
-        let mut child = Child::git().args(arguments);
-        child.command.env("GIT_DIR", self.git_dir());
-        match self.worktree() {
-            Some(worktree) => {
-                child.command.env("GIT_WORK_TREE", worktree);
-                child.command.current_dir(worktree);
-            }
-            None => {
-                child.command.current_dir(self.git_dir());
-            }
-        }
-        child
+        Child::git_in(self.git_dir(), self.worktree()).args(arguments)
     }
 
     /// [`Repo::git`] that never runs a hook: for work on our own refs and indexes.

@@ -13,6 +13,7 @@ pub mod pathspec;
 pub mod quote;
 pub mod refs;
 pub mod remote;
+pub mod talk;
 pub mod wrapped;
 
 pub use gix::ObjectId;

@@ -103,7 +103,7 @@ fn in_tree(index: &gix::index::State, scan: &Scan) -> Vec<BString> {
     all
 }
 
-fn is_attributes_file(path: &BStr) -> bool {
+pub(super) fn is_attributes_file(path: &BStr) -> bool {
     path.strip_suffix(b".gitattributes")
         .is_some_and(|folder| folder.is_empty() || folder.ends_with(b"/"))
 }

@@ -2,29 +2,30 @@
 //! give back what was there, so git's form is only used when converting it
 //! back gives the same bytes; otherwise the file is stored raw.
 
-use std::io::Read;
-
-use gix::bstr::BStr;
+use gix::ObjectId;
+use gix::bstr::{BStr, BString};
 use gix::filter::Pipeline;
 use gix::filter::plumbing::pipeline::convert::{ToGitOutcome, ToWorktreeOutcome, to_worktree};
 use gix::worktree::Stack;
 use gix::worktree::stack::state::attributes::Source;
 
 use crate::error::{Context, Result, bail};
+use crate::snapshot::programs::{Programs, Rules};
 
 /// What git does to a file on its way in and out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Conversion {
     /// Nothing.
     None,
     /// Line ends, on the way in only: the size tells whether it changed anything.
     Lines,
-    /// Line ends on the way out too, `ident`, or a filter program: only running it tells.
-    Content,
+    /// Line ends, on the way out too.
+    BothWays,
     /// A file kept by git-lfs: never run, it may use the network.
     Lfs,
-    /// `working-tree-encoding`, which gix cannot turn back.
-    Encoding,
+    /// By git: through the filter of this name (empty: none), by `ident`, or by
+    /// `working-tree-encoding`, which gix writes in another way or not at all.
+    Git(BString),
 }
 
 /// How a file is stored.
@@ -41,6 +42,7 @@ pub enum Stored {
 /// One thread's converter, under the rules of one tree.
 pub struct Converter<'c> {
     pipeline: Pipeline<'c>,
+    programs: Programs<'c>,
     attributes: Stack,
     index: &'c gix::index::State,
     auto_crlf: bool,
@@ -53,22 +55,26 @@ impl<'c> Converter<'c> {
     /// # Errors
     /// When configuration or attributes cannot be read.
     pub fn on_disk(repo: &'c gix::Repository, index: &'c gix::index::State) -> Result<Self> {
-        Self::new(repo, index, Source::WorktreeThenIdMapping)
+        Self::new(repo, index, Rules::OnDisk)
     }
 
-    /// The rules as the tree has them of which `index` is made.
+    /// The rules as they are in `tree`, of which `index` is made.
     ///
     /// # Errors
     /// When configuration or attributes cannot be read.
-    pub fn in_tree(repo: &'c gix::Repository, index: &'c gix::index::State) -> Result<Self> {
-        Self::new(repo, index, Source::IdMapping)
-    }
-
-    fn new(
+    pub fn in_tree(
         repo: &'c gix::Repository,
         index: &'c gix::index::State,
-        source: Source,
+        tree: ObjectId,
     ) -> Result<Self> {
+        Self::new(repo, index, Rules::Tree(tree))
+    }
+
+    fn new(repo: &'c gix::Repository, index: &'c gix::index::State, rules: Rules) -> Result<Self> {
+        let source = match rules {
+            Rules::OnDisk => Source::WorktreeThenIdMapping,
+            Rules::Tree(_) => Source::IdMapping,
+        };
         let stack = || -> Result<Stack> {
             Ok(repo
                 .attributes_only(index, source)
@@ -91,6 +97,7 @@ impl<'c> Converter<'c> {
         let writes_crlf = !is("core.autocrlf", "input") && (auto_crlf || is("core.eol", "crlf"));
         Ok(Converter {
             writes_crlf,
+            programs: Programs::new(repo, index, rules),
             pipeline: Pipeline::new(repo, stack()?).context("cannot set up the filters")?,
             attributes: stack()?,
             index,
@@ -124,17 +131,15 @@ impl<'c> Converter<'c> {
             (next(), next(), next(), next(), next(), next());
         let named = |state: &gix::attrs::StateRef<'_>| state.as_bstr().map(ToOwned::to_owned);
         if let Some(driver) = named(&filter) {
-            return Ok(if driver == "lfs" {
-                Conversion::Lfs
-            } else {
-                Conversion::Content
-            });
+            if driver == "lfs" {
+                return Ok(Conversion::Lfs);
+            }
+            if self.programs.knows(driver.as_ref()) {
+                return Ok(Conversion::Git(driver));
+            }
         }
-        if named(&encoding).is_some() {
-            return Ok(Conversion::Encoding);
-        }
-        if ident.is_set() {
-            return Ok(Conversion::Content);
+        if named(&encoding).is_some() || ident.is_set() {
+            return Ok(Conversion::Git(BString::default()));
         }
         let text = if text.is_unspecified() { crlf } else { text };
         let lines = if text.is_unset() {
@@ -149,7 +154,7 @@ impl<'c> Converter<'c> {
             None => self.writes_crlf,
         };
         Ok(if lines && out {
-            Conversion::Content
+            Conversion::BothWays
         } else if lines {
             Conversion::Lines
         } else {
@@ -160,19 +165,20 @@ impl<'c> Converter<'c> {
     /// How `bytes`, the file at `path`, are stored.
     ///
     /// # Errors
-    /// When attributes cannot be read. A filter that fails is no error: the file
-    /// is stored raw.
+    /// When attributes cannot be read, or git cannot be started. A conversion that
+    /// fails is no error: the file is stored raw.
     pub fn store(&mut self, path: &BStr, bytes: &[u8]) -> Result<Stored> {
         match self.conversion(path)? {
             Conversion::None => return Ok(Stored::Same),
-            Conversion::Lfs | Conversion::Encoding => return Ok(Stored::Raw),
-            Conversion::Lines | Conversion::Content => {}
+            Conversion::Lfs => return Ok(Stored::Raw),
+            Conversion::Git(driver) => return self.programs.store(path, driver.as_ref(), bytes),
+            Conversion::Lines | Conversion::BothWays => {}
         }
         let Ok(cleaned) = self.clean(path, bytes) else {
             return Ok(Stored::Raw);
         };
         let form = cleaned.as_deref().unwrap_or(bytes);
-        match self.smudge(path, form) {
+        match self.lines(path, form) {
             Ok(back) if back.as_deref().unwrap_or(form) == bytes => Ok(match cleaned {
                 Some(form) => Stored::Git(form),
                 None => Stored::Same,
@@ -183,37 +189,39 @@ impl<'c> Converter<'c> {
 
     fn clean(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let os_path = gix::path::from_bstr(path)?;
-        let outcome = self.pipeline.convert_to_git(bytes, &os_path, self.index)?;
-        Ok(match outcome {
-            ToGitOutcome::Unchanged(_) => None,
-            ToGitOutcome::Buffer(form) => Some(form.to_owned()),
-            ToGitOutcome::Process(mut output) => {
-                let mut form = Vec::new();
-                output.read_to_end(&mut form)?;
-                Some(form)
-            }
-        })
+        match self.pipeline.convert_to_git(bytes, &os_path, self.index)? {
+            ToGitOutcome::Unchanged(_) => Ok(None),
+            ToGitOutcome::Buffer(form) => Ok(Some(form.to_owned())),
+            ToGitOutcome::Process(_) => bail!("'{path}' is converted by a program"),
+        }
     }
 
-    /// What a checkout makes of the blob `form` at `path`; `None` when it is the same.
+    /// What a checkout makes of the blob `id` at `path`, whose content is `form`.
     ///
     /// # Errors
-    /// When a filter fails, or the encoding cannot be produced here.
-    pub fn smudge(&mut self, path: &BStr, form: &[u8]) -> Result<Option<Vec<u8>>> {
+    /// When it cannot be made.
+    pub fn smudge(&mut self, path: &BStr, id: ObjectId, form: Vec<u8>) -> Result<Vec<u8>> {
+        match self.conversion(path)? {
+            Conversion::None | Conversion::Lfs => Ok(form),
+            Conversion::Lines | Conversion::BothWays => {
+                Ok(self.lines(path, &form)?.unwrap_or(form))
+            }
+            Conversion::Git(driver) => match self.programs.smudge(path, driver.as_ref(), id)? {
+                Some(bytes) => Ok(bytes),
+                None if driver.is_empty() => bail!("git cannot convert it"),
+                None => bail!("the filter '{driver}' fails or does not end"),
+            },
+        }
+    }
+
+    fn lines(&mut self, path: &BStr, form: &[u8]) -> Result<Option<Vec<u8>>> {
         let outcome =
             self.pipeline
                 .convert_to_worktree(form, path, to_worktree::Options::default())?;
-        Ok(match outcome {
-            ToWorktreeOutcome::Unchanged(_) => None,
-            ToWorktreeOutcome::Buffer(bytes) => Some(bytes.to_owned()),
-            ToWorktreeOutcome::Process(
-                gix::filter::plumbing::driver::apply::MaybeDelayed::Immediate(mut output),
-            ) => {
-                let mut bytes = Vec::new();
-                output.read_to_end(&mut bytes)?;
-                Some(bytes)
-            }
-            ToWorktreeOutcome::Process(_) => bail!("the filter of '{path}' delays its answer"),
-        })
+        match outcome {
+            ToWorktreeOutcome::Unchanged(_) => Ok(None),
+            ToWorktreeOutcome::Buffer(bytes) => Ok(Some(bytes.to_owned())),
+            ToWorktreeOutcome::Process(_) => bail!("'{path}' is converted by a program"),
+        }
     }
 }

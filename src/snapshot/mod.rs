@@ -18,6 +18,7 @@ pub mod index_file;
 mod listing;
 mod nested;
 mod pack;
+mod programs;
 mod prove;
 mod recent;
 pub mod restore;

@@ -136,6 +136,6 @@ fn is_settled(
         Conversion::Lines => repo
             .find_header(entry.id)
             .is_ok_and(|header| header.size() as u32 == entry.stat.size),
-        Conversion::Content | Conversion::Encoding => false,
+        Conversion::BothWays | Conversion::Git(_) => false,
     })
 }

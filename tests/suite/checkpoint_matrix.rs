@@ -402,6 +402,29 @@ states! {
         r.write("x.r", "abcd\n");
         r.write("y.r", "xyz\n");
     };
+    a_filter_for_one_way: |r| {
+        r.write(".gitattributes", "*.r filter=cut\n");
+        r.run(["config", "filter.cut.clean", "sed s/noise//"]).ok();
+        r.write("x.r", "signal\n");
+    };
+    an_encoded_file: |r| {
+        r.write(
+            ".gitattributes",
+            "*.u text working-tree-encoding=UTF-16LE-BOM eol=lf\n*.j working-tree-encoding=SHIFT-JIS\n",
+        );
+        r.write("x.u", b"\xff\xfea\0\n\0");
+        r.write("x.j", b"\x93\xfa\x96\x7b\n");
+        r.commit_all("encoded");
+        r.write("x.u", b"\xff\xfea\0b\0\n\0");
+    };
+    an_expanded_identification: |r| {
+        r.write(".gitattributes", "id ident\n");
+        r.write("id", "$Id$\n");
+        r.commit_all("ident");
+        r.remove("id");
+        r.git("checkout -q id").ok();
+        assert_ne!(r.read("id"), "$Id$\n");
+    };
     a_filter_that_is_not_there: |r| {
         r.write(".gitattributes", "*.r filter=gone\n");
         r.git("config filter.gone.clean /nonexistent/program").ok();

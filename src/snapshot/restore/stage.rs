@@ -134,9 +134,9 @@ impl Stage {
             None => None,
         };
         let handle = source.handle()?;
-        let mut converter = match &index {
-            Some(index) => Some(Converter::in_tree(&handle, index.state())?),
-            None => None,
+        let mut converter = match (&index, source.tree) {
+            (Some(index), Some(tree)) => Some(Converter::in_tree(&handle, index.state(), tree)?),
+            _ => None,
         };
         let mut all = Vec::with_capacity(steps.len());
         for (number, step) in steps.iter().enumerate() {
@@ -152,7 +152,7 @@ impl Stage {
             let made = if mode == Mode::SYMLINK {
                 Ok(blob)
             } else {
-                source.bytes(converter.as_mut(), path, blob)
+                source.bytes(converter.as_mut(), path, id, blob)
             };
             all.push(Some(match made {
                 Ok(bytes) => Ok(self
@@ -251,6 +251,7 @@ impl Source<'_> {
         &self,
         converter: Option<&mut Converter<'_>>,
         path: &BStr,
+        id: ObjectId,
         blob: Vec<u8>,
     ) -> Result<Vec<u8>> {
         let Some(converter) = converter else {
@@ -264,11 +265,8 @@ impl Source<'_> {
             return Ok(blob);
         }
         match converter.conversion(path)? {
-            Conversion::None | Conversion::Encoding => Ok(blob),
             Conversion::Lfs => lfs_content(self.repo, &blob),
-            Conversion::Lines | Conversion::Content => {
-                Ok(converter.smudge(path, &blob)?.unwrap_or(blob))
-            }
+            _ => converter.smudge(path, id, blob),
         }
     }
 }
