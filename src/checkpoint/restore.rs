@@ -335,6 +335,7 @@ fn carry_out(
         .map_or(safety.record.number, |j| j.safety);
     pause::point();
     let mut paths: Vec<BString> = plan.steps.iter().map(|s| s.path.clone()).collect();
+    paths.extend(plan.steps.iter().filter_map(|s| s.name.clone()));
     // What an earlier try has changed is part of the way back.
     paths.extend(wish.journal.iter().flat_map(Journal::paths));
     paths.sort();

@@ -20,6 +20,7 @@ mod nested;
 mod pack;
 mod programs;
 mod prove;
+mod recased;
 mod recent;
 pub mod restore;
 pub mod root;

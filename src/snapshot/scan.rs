@@ -18,6 +18,7 @@ use crate::error::{Result, bail};
 use crate::snapshot::ignore::{Ignore, Ruler};
 use crate::snapshot::listing::Listing;
 use crate::snapshot::nested;
+use crate::snapshot::recased::{Recased, Spellings};
 use crate::snapshot::root::{Root, is_absent, open_folder, stat_at};
 use crate::snapshot::stat::{FileKind, Stat, Trust};
 use crate::snapshot::workers::{self, Queue};
@@ -57,6 +58,8 @@ pub struct Scan {
     pub submodules: Vec<BString>,
     /// What could not be captured.
     pub skipped: Vec<Skipped>,
+    /// Names of the index that the file system has in another spelling.
+    pub(super) recased: Vec<Recased>,
 }
 
 /// What the walk needs to know.
@@ -157,6 +160,7 @@ impl Walk<'_> {
         scan.commits.sort();
         scan.submodules.sort();
         scan.skipped.sort();
+        scan.recased.sort();
         Ok(scan)
     }
 
@@ -254,34 +258,55 @@ impl Walk<'_> {
         // A conflict may have one name as a file and as a folder: the folder comes last.
         known.sort_unstable_by(|a, b| (a.0, a.1.is_some()).cmp(&(b.0, b.1.is_some())));
         let mut new_folders: Vec<BString> = Vec::new();
+        let mut unlisted: Vec<bool> = vec![true; known.len()];
+        let mut unknown = Vec::new();
         for (name, kind) in listed.iter() {
             if is_staging_name(name) {
                 continue;
             }
             let after = known.partition_point(|(k, _)| *k <= name);
             let found = known[..after].last().filter(|(k, _)| *k == name);
-            if let Some((_, below)) = found {
-                // What took the place of another kind is new: a folder where a tracked
-                // file was, with all in it; a file or link where a tracked folder was.
-                let is_new_kind = match (kind, below) {
-                    (FileType::RegularFile | FileType::Symlink, None) => false,
-                    (FileType::Directory, Some(_)) => false,
-                    (_, below) => match is_folder(fd.as_fd(), name, kind) {
-                        true => {
-                            let gone = &hands.found.gone[gone_before..];
-                            below.is_none() && gone.iter().any(|p| p[prefix.len()..] == *name)
-                        }
-                        false => below.is_some(),
-                    },
-                };
-                if !is_new_kind {
-                    continue;
-                }
-            } else if self.ignore_case && known.iter().any(|(k, _)| k.eq_ignore_ascii_case(name)) {
+            let Some((_, below)) = found else {
+                unknown.push((name, kind));
                 continue;
+            };
+            let same = known[..after].iter().rev().take_while(|(k, _)| *k == name);
+            unlisted[after - same.count()..after].fill(false);
+            // What took the place of another kind is new: a folder where a tracked
+            // file was, with all in it; a file or link where a tracked folder was.
+            let is_new_kind = match (kind, below) {
+                (FileType::RegularFile | FileType::Symlink, None) => false,
+                (FileType::Directory, Some(_)) => false,
+                (_, below) => match is_folder(fd.as_fd(), name, kind) {
+                    true => {
+                        let gone = &hands.found.gone[gone_before..];
+                        below.is_none() && gone.iter().any(|p| p[prefix.len()..] == *name)
+                    }
+                    false => below.is_some(),
+                },
+            };
+            if is_new_kind {
+                let path = BString::from([prefix.as_slice(), name].concat());
+                self.untracked(hands, &mut new_folders, fd.as_fd(), path, kind);
             }
+        }
+        let unlisted = known.iter().zip(unlisted).filter(|(_, is)| *is);
+        let unlisted = match unknown.is_empty() {
+            true => Spellings::of(std::iter::empty()),
+            false => Spellings::of(unlisted.map(|((name, _), _)| *name)),
+        };
+        for (name, kind) in unknown {
             let path = BString::from([prefix.as_slice(), name].concat());
-            self.untracked(hands, &mut new_folders, fd.as_fd(), path, kind);
+            let tracked = unlisted.other(name);
+            match tracked.filter(|k| stat_at(fd.as_fd(), k.as_bstr()).is_ok()) {
+                // It is found by a name that is not listed: the file system takes the
+                // two for one.
+                Some(tracked) => hands
+                    .found
+                    .recased
+                    .push(([prefix.as_slice(), tracked].concat().into(), path)),
+                None => self.untracked(hands, &mut new_folders, fd.as_fd(), path, kind),
+            }
         }
         let parent = Arc::new(fd);
         let add = |path: BString, range: Range<usize>| {
@@ -470,6 +495,7 @@ impl Scan {
         self.commits.append(&mut other.commits);
         self.submodules.append(&mut other.submodules);
         self.skipped.append(&mut other.skipped);
+        self.recased.append(&mut other.recased);
     }
 
     fn skip(&mut self, path: BString, error: Errno) {

@@ -21,6 +21,7 @@ use crate::snapshot::ignore::Ignore;
 use crate::snapshot::include;
 use crate::snapshot::index::Index;
 use crate::snapshot::prove;
+use crate::snapshot::recased;
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::{Candidate, Skipped, Walk};
 use crate::snapshot::sink::{Sink, Writing};
@@ -277,6 +278,11 @@ fn take_once(
     changes.dedup_by(|later, earlier| later.0 == earlier.0 && keep_present(later, earlier));
     changes.retain(|change| !is_as_indexed(&index, change));
     dirty::note(repo, root, &scan.submodules, &mut skipped);
+    let named = raw
+        .iter_mut()
+        .chain(skipped.iter_mut().map(|s| &mut s.path));
+    recased::rename(index.state(), &scan.recased, &mut changes, named);
+    raw.sort();
     skipped.sort();
     skipped.dedup();
 

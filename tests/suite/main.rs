@@ -26,6 +26,7 @@ mod checkpoint_repositories;
 mod checkpoint_restore;
 mod checkpoint_run;
 mod checkpoint_save;
+mod checkpoint_spelling;
 mod checkpoint_stories;
 mod checkpoint_transfer;
 mod checkpoint_undo;

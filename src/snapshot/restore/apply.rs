@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use crate::error::Result;
 use crate::git::Repo;
 use crate::snapshot::difference::Value;
+use crate::snapshot::recased;
 use crate::snapshot::restore::plan::{LeftAlone, Step};
 use crate::snapshot::restore::stage::{Stage, Staged, Staging, with_executable};
 use crate::snapshot::root::{Root, bytes_of, is_absent, open_folder, stat_at};
@@ -119,6 +120,21 @@ impl Applier<'_> {
                 }),
             }
         }
+        // Last: a folder that gets another name may take the files in it for new ones.
+        for step in steps.iter().filter(|step| step.name.is_some()) {
+            crash::point();
+            if applied.written.contains(&step.path)
+                && let Done::No(reason) = self
+                    .respell(step)
+                    .unwrap_or_else(|e| Done::No(e.to_string()))
+            {
+                applied.left_alone.push(LeftAlone {
+                    path: step.path.clone(),
+                    reason,
+                    against: true,
+                });
+            }
+        }
         applied.written.sort();
         applied.deleted.sort();
         Ok(applied)
@@ -142,6 +158,18 @@ impl Applier<'_> {
         Ok(done)
     }
 
+    fn respell(&self, step: &Step) -> Result<Done, Errno> {
+        let Some(name) = &step.name else {
+            return Ok(Done::Yes);
+        };
+        Ok(
+            match recased::respell(self.root, step.path.as_bstr(), name.as_bstr())? {
+                true => Done::Yes,
+                false => Done::No(format!("the file system does not spell it '{name}'")),
+            },
+        )
+    }
+
     fn write_file(&self, ready: &Ready<'_>) -> Result<Done, Errno> {
         let path = ready.step.path.as_bstr();
         let (folder, name) = match self.make_parent(path) {
@@ -153,6 +181,12 @@ impl Applier<'_> {
         let staged = match ready.staged {
             Some(Ok(staged)) => staged,
             Some(Err(reason)) => return Ok(Done::No(reason.clone())),
+            None if ready.step.now == ready.step.then => {
+                return Ok(match ready.stat == now && now.is_some() {
+                    true => Done::Yes,
+                    false => Done::changed(),
+                });
+            }
             None => return self.change_mode(ready, folder.as_fd(), name, now),
         };
         match (ready.stat, now) {
@@ -359,6 +393,7 @@ impl Applier<'_> {
             let is_right = if applied.written.binary_search(&step.path).is_ok() {
                 match staged {
                     Some(Ok(staged)) => self.content(path)? == Some(staged.content),
+                    None if step.now == step.then => true,
                     _ => self.root.stat(path)?.is_some_and(|stat| {
                         stat.kind
                             == FileKind::File {

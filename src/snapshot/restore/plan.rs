@@ -13,6 +13,7 @@ use crate::snapshot::difference::{Difference, Trees, Value};
 use crate::snapshot::ignore::Ignore;
 use crate::snapshot::include;
 use crate::snapshot::index::Index;
+use crate::snapshot::recased;
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::Skipped;
 use crate::snapshot::stat::FileKind;
@@ -42,6 +43,8 @@ pub struct Step {
     pub now: Value,
     /// What shall be there.
     pub then: Value,
+    /// How it was spelled then, when the file system takes that and `path` for one.
+    pub name: Option<BString>,
     /// The same blob, but one of the two is the file as it is and the other git's
     /// form of it.
     pub rewrite: bool,
@@ -55,6 +58,11 @@ impl Step {
             (_, None) => "new",
             _ => "modified",
         }
+    }
+
+    /// Its path in the tree that is restored.
+    pub fn path_then(&self) -> &BStr {
+        self.name.as_ref().unwrap_or(&self.path).as_bstr()
     }
 }
 
@@ -93,18 +101,23 @@ pub fn hidden(
     let Some(tree) = target.tree else {
         return Ok(Vec::new());
     };
-    Ok(trees
-        .differences(tree, now)?
-        .into_iter()
-        .filter(|d| d.new.is_none() && in_scope(d.path.as_bstr()))
-        .filter(|d| {
-            matches!(
-                root.stat(d.path.as_bstr()),
-                Ok(Some(stat)) if stat.kind != FileKind::Folder
-            )
-        })
-        .map(|d| d.path)
-        .collect())
+    let mut hidden = Vec::new();
+    for difference in trees.differences(tree, now)? {
+        let path = difference.path.as_bstr();
+        if difference.new.is_some() || !in_scope(path) {
+            continue;
+        }
+        match root.stat(path)? {
+            Some(stat) if stat.kind != FileKind::Folder => {}
+            _ => continue,
+        }
+        // Another spelling of what is captured is no second file.
+        let listed = recased::listed_name(root, path)?;
+        if trees.value(now, listed.as_bstr())?.is_none() {
+            hidden.push(listed);
+        }
+    }
+    Ok(hidden)
 }
 
 /// The plan from `now` to `target` for the paths in scope.
@@ -124,14 +137,15 @@ pub fn plan(
     };
     let all: Vec<Difference> = trees.differences(tree, now.tree)?;
     let mut then_ignored = ThenIgnored::new(repo, tree, &all)?;
+    let all = recased::join(root, all)?;
     let mut declared_then = match target.include.is_empty() {
         true => Scope::Only(BTreeSet::new()),
         false => include::scope(repo, &target.include)?,
     };
     let mut plan = Plan::default();
-    for difference in all {
+    for (difference, name) in all {
         let path = difference.path.as_bstr();
-        if !in_scope(path) {
+        if !in_scope(path) && !name.as_ref().is_some_and(|name| in_scope(name.as_bstr())) {
             continue;
         }
         match objection(
@@ -150,6 +164,7 @@ pub fn plan(
                 path: difference.path,
                 now: difference.new,
                 then: difference.old,
+                name,
                 rewrite: false,
             }),
         }
@@ -190,6 +205,7 @@ fn add_rewrites(
                 path: path.clone(),
                 now: value,
                 then: value,
+                name: None,
                 rewrite: true,
             });
         }

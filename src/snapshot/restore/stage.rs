@@ -152,7 +152,7 @@ impl Stage {
             let made = if mode == Mode::SYMLINK {
                 Ok(blob)
             } else {
-                source.bytes(converter.as_mut(), path, id, blob)
+                source.bytes(converter.as_mut(), step.path_then(), id, blob)
             };
             all.push(Some(match made {
                 Ok(bytes) => Ok(self
