@@ -144,6 +144,7 @@ impl Turn {
         crash::point();
         self.lane.count(repo, number)?;
         crash::point();
+        let written = whole::keep(repo, written);
         let name = self.lane.checkpoint_ref(number);
         let synced = writing == Writing::Synced;
         if let Some(index) = record.index {

@@ -30,6 +30,17 @@ pub(super) struct Published {
     pub(super) head: Option<ObjectId>,
 }
 
+/// What is about to be named, `written` again where a gc began or ended meanwhile:
+/// not even for a moment shall a ref name what is not there. What cannot be written
+/// again is judged by [`ensure`].
+pub(super) fn keep(repo: &Repo, written: Written) -> Written {
+    if (!repo.gc_runs() || written.is_kept()) && written.all_there() {
+        return written;
+    }
+    let needed = written.objects.iter().copied().collect();
+    rewrite(repo, &written, &needed).unwrap_or(written)
+}
+
 /// Makes sure of it; the refs stand already. False when an object is gone for
 /// good: the caller then takes the refs away again.
 ///

@@ -606,3 +606,17 @@ fn an_unknown_extension_is_refused_before_anything() {
     repo.git("checkpoint save").fails(128).says("fatal: ");
     assert!(!repo.root().join(".git/refs/harness").exists());
 }
+
+#[test]
+fn the_first_save_of_an_empty_index_writes_nothing_twice() {
+    let repo = Repo::new();
+    for number in 0..20 {
+        repo.write(format!("{number}"), format!("{number}\n"));
+    }
+    repo.git("checkpoint save").ok();
+    let counted = repo.git("count-objects -v").ok().out();
+    assert!(counted.contains("packs: 1\n"), "{counted}");
+    // 20 blobs, their tree, the checkpoint, its index state with two trees.
+    assert!(counted.contains("in-pack: 25\n"), "{counted}");
+    repo.fsck();
+}
