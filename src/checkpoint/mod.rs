@@ -34,6 +34,7 @@ use crate::cli::{self, Exit};
 use crate::error::Result;
 use crate::git::Repo;
 use crate::snapshot::restore::journal::Journal;
+use crate::snapshot::restore::stage::Stage;
 use crate::ui::Ui;
 
 /// A snapshot of the working tree before each write, and an undo that loses nobody's work
@@ -98,6 +99,9 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
             "unfinished: a restore of {} was cut short; 'git checkpoint undo' finishes it, 'redo' takes it back",
             journal.target
         ));
+    }
+    if !restores {
+        Stage::sweep(&repo)?;
     }
     match arguments.command {
         None => save::run(&repo, arguments.save, ui),

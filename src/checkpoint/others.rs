@@ -1,16 +1,18 @@
 //! Changes that no agent made: asked about before they are undone.
 
 use std::collections::BTreeSet;
-use std::time::UNIX_EPOCH;
 
 use clap::ValueEnum;
+use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
 
 use crate::error::Result;
 use crate::git::quote::quoted;
 use crate::lane::evidence::{Evidence, Owner};
-use crate::snapshot::restore::plan::{Plan, Step};
+use crate::snapshot::difference::Value;
+use crate::snapshot::restore::plan::{Plan, Step, born};
 use crate::snapshot::root::Root;
+use crate::snapshot::take::Snapshot;
 use crate::ui::{self, Ui, listed};
 
 /// What to do with somebody's changes.
@@ -60,7 +62,7 @@ pub(super) fn foreign(
         .filter(|step| !by_hand || is_deletion(step))
         .filter_map(|step| match evidence.owner(step.path.as_bstr()) {
             Owner::Undo => None,
-            Owner::Agent { .. } => moved_in(root, step, window_began).then(|| Foreign {
+            Owner::Agent { .. } => moved_in(root, plan, step, window_began).then(|| Foreign {
                 path: step.path.clone(),
                 verb: step.verb(),
                 note: Some("older than the checkpoint: moved here, not made".to_owned()),
@@ -74,14 +76,30 @@ pub(super) fn foreign(
         .collect()
 }
 
-/// Whether deleting the file would delete what an agent only moved here.
-fn moved_in(root: &Root, step: &Step, window_began: i64) -> bool {
-    let born = std::fs::symlink_metadata(root.join(step.path.as_bstr()))
-        .and_then(|found| found.created())
-        .ok()
-        .and_then(|born| born.duration_since(UNIX_EPOCH).ok());
-    is_deletion(step)
-        && born.is_some_and(|born| i64::try_from(born.as_secs()).is_ok_and(|s| s < window_began))
+/// Whether deleting the file would delete what an agent only moved here, and what
+/// the plan does not bring back under its old name.
+fn moved_in(root: &Root, plan: &Plan, step: &Step, window_began: i64) -> bool {
+    if plan
+        .steps
+        .iter()
+        .any(|other| other.then.is_some() && content(&other.then) == content(&step.now))
+    {
+        return false;
+    }
+    is_deletion(step) && born(root, step.path.as_bstr()).is_some_and(|born| born < window_began)
+}
+
+/// The paths of `plan` that are an agent's only because the next snapshot was
+/// believed: no tool said what it left.
+pub(super) fn assumed(plan: &Plan, evidence: &Evidence) -> BTreeSet<BString> {
+    let paths = plan.steps.iter().map(|step| &step.path);
+    paths
+        .filter(|path| {
+            let owner = evidence.owner(path.as_bstr());
+            matches!(owner, Owner::Agent { assumed: true, .. })
+        })
+        .cloned()
+        .collect()
 }
 
 /// The paths of `plan` that are not `session`'s alone.
@@ -96,6 +114,10 @@ pub(super) fn not_of(plan: &Plan, evidence: &Evidence, wanted: &str) -> BTreeSet
         })
         .map(|step| step.path.clone())
         .collect()
+}
+
+fn content(value: &Value) -> Option<ObjectId> {
+    value.map(|(_, id)| id)
 }
 
 fn is_deletion(step: &Step) -> bool {
@@ -136,7 +158,19 @@ pub(super) fn keep(plan: &mut Plan, paths: &BTreeSet<BString>) -> Vec<BString> {
 
 /// Whether `plan` deletes so much that even a yes is asked again: at least 50 files
 /// and more than half of all.
-pub(super) fn is_mass_deletion(plan: &Plan, files: usize) -> bool {
+pub(super) fn is_mass_deletion(plan: &Plan, now: &Snapshot) -> bool {
+    let index = now.index.state();
+    let is_new = |path: &BString| index.entry_by_path(path.as_bstr()).is_none();
+    let new = now
+        .changes
+        .iter()
+        .filter(|(path, value)| value.is_some() && is_new(path));
+    let gone = now
+        .changes
+        .iter()
+        .filter(|(path, value)| value.is_none() && !is_new(path));
+    let files = index.entries().len() + new.count() - gone.count();
+
     let deletions = plan.steps.iter().filter(|step| is_deletion(step)).count();
     deletions >= 50 && deletions * 2 > files
 }

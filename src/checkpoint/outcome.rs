@@ -1,5 +1,7 @@
 //! How an undo or redo is told: in words, and as JSON.
 
+use std::collections::BTreeSet;
+
 use gix::bstr::{BString, ByteSlice};
 use serde_json::{Value, json};
 
@@ -27,13 +29,15 @@ pub(super) fn tell(
             target,
             plan,
             foreign,
+            mass,
             asked,
-        } => undecided(target, plan, foreign, *asked, json, ui),
+        } => undecided(target, plan, foreign, (*mass, *asked), json, ui),
         Outcome::Planned {
             target,
             plan,
             foreign,
-        } => planned(target, plan, foreign, json, ui),
+            assumed,
+        } => planned(target, plan, foreign, assumed, json, ui),
         Outcome::Restored(restored) => done(restored, redo, json, ui),
     }
 }
@@ -61,7 +65,7 @@ fn undecided(
     target: &Checkpoint,
     plan: &Plan,
     foreign: &[Foreign],
-    asked: bool,
+    (mass, asked): (bool, bool),
     json: bool,
     ui: &mut Ui,
 ) -> Result<Exit> {
@@ -74,7 +78,7 @@ fn undecided(
         ui.say("nothing was changed");
     } else {
         let lines: Vec<String> = foreign.iter().map(Foreign::line).collect();
-        if lines.is_empty() {
+        if mass {
             ui.say(
                 "error: this deletes more than half of all files, and there is no terminal to ask",
             );
@@ -94,11 +98,14 @@ fn planned(
     target: &Checkpoint,
     plan: &Plan,
     foreign: &[Foreign],
+    assumed: &BTreeSet<BString>,
     json: bool,
     ui: &mut Ui,
 ) -> Result<Exit> {
     if json {
-        ui.json(&plan_json(target, plan, foreign))?;
+        let mut value = plan_json(target, plan, foreign);
+        value["assumed"] = assumed.iter().map(|p| json_path(p.as_bstr())).collect();
+        ui.json(&value)?;
         return Ok(Exit::Done);
     }
     writeln!(ui.out, "would restore {}", name(target))?;
@@ -109,7 +116,11 @@ fn planned(
             "delete"
         };
         let whose = foreign.iter().find(|f| f.path == step.path);
-        let note = whose.map_or("", |_| "  (not by an agent: would ask)");
+        let note = match whose {
+            Some(_) => "  (not by an agent: would ask)",
+            None if assumed.contains(&step.path) => "  (by an agent, assumed)",
+            None => "",
+        };
         writeln!(ui.out, "  {verb:<6}  {}{note}", quoted(step.path.as_bstr()))?;
     }
     for left in &plan.left_alone {

@@ -26,9 +26,9 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     ui.set_quiet(common.quiet);
     let journal = Journal::load(repo)?;
     let mut position = Position::load(repo)?;
+    let nothing = |ui: &mut Ui| outcome::tell(&Outcome::Same, true, false, common.json, ui);
     let Some(lane) = Lane::find(repo)? else {
-        ui.say("nothing to redo");
-        return Ok(Exit::No);
+        return nothing(ui);
     };
     let (goal, from, index, head) = match (&journal, position.undone.last()) {
         // A redo that was cut short is finished; of an undo, the state before its
@@ -47,10 +47,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             let goal = format!("{}/{}", lane.name, undone.safety);
             (goal, undone.from, undone.index, undone.head)
         }
-        (None, None) => {
-            ui.say("nothing to redo");
-            return Ok(Exit::No);
-        }
+        (None, None) => return nothing(ui),
     };
     let target = find::by_text(repo, &goal)?;
     if index {

@@ -17,6 +17,7 @@ use crate::lane::record::{Kind, Record};
 use crate::lane::save::apply_lock;
 use crate::lane::{head_restore, index_restore, wrote};
 use crate::snapshot::difference::Trees;
+use crate::snapshot::include;
 use crate::snapshot::restore::apply::Applier;
 use crate::snapshot::restore::journal::Journal;
 use crate::snapshot::restore::pause;
@@ -80,6 +81,7 @@ pub(super) enum Outcome {
         target: Box<Checkpoint>,
         plan: Plan,
         foreign: Vec<Foreign>,
+        mass: bool,
         asked: bool,
     },
     /// A dry run.
@@ -87,6 +89,7 @@ pub(super) enum Outcome {
         target: Box<Checkpoint>,
         plan: Plan,
         foreign: Vec<Foreign>,
+        assumed: BTreeSet<BString>,
     },
     /// It was done.
     Restored(Box<Restored>),
@@ -110,6 +113,8 @@ struct Planned {
     snapshot: Snapshot,
     plan: Plan,
     foreign: Vec<Foreign>,
+    /// Paths that are an agent's as far as is assumed.
+    assumed: BTreeSet<BString>,
     /// Paths that `--session` leaves out.
     of_others: BTreeSet<BString>,
     _lock: Lock,
@@ -136,11 +141,11 @@ pub(super) fn restore(repo: &Repo, mut wish: Wish<'_>, ui: &mut Ui) -> Result<Ou
                 target: Box::new(target),
                 plan: planned.plan,
                 foreign: planned.foreign,
+                assumed: planned.assumed,
             });
         }
         let open = planned.foreign.iter().any(|f| !agreed.contains(&f.path));
-        let files = planned.snapshot.index.state().entries().len();
-        let mass = others::is_mass_deletion(&planned.plan, files)
+        let mass = others::is_mass_deletion(&planned.plan, &planned.snapshot)
             && wish.others != Others::Revert
             && !mass_agreed;
         if mass || (open && wish.others == Others::Ask && !wish.yes) {
@@ -156,7 +161,7 @@ pub(super) fn restore(repo: &Repo, mut wish: Wish<'_>, ui: &mut Ui) -> Result<Ou
                 None
             } else if mass {
                 let question = format!(
-                    "This deletes more than half of all files ({} of {files}). Go on?",
+                    "This deletes more than half of all files ({}). Go on?",
                     plan.steps.iter().filter(|s| s.then.is_none()).count()
                 );
                 Some(match ui::confirm(&question)? {
@@ -174,6 +179,7 @@ pub(super) fn restore(repo: &Repo, mut wish: Wish<'_>, ui: &mut Ui) -> Result<Ou
                         target: Box::new(target),
                         plan,
                         foreign,
+                        mass,
                         asked: answer.is_some(),
                     });
                 }
@@ -206,6 +212,8 @@ fn prepare(repo: &Repo, wish: &mut Wish<'_>) -> Result<Option<Planned>> {
             raw: find::all_raw(repo, &target)?,
             index: find::index_tree(repo, &target)?,
             include: declared.clone(),
+            other_rules_at: (target.record.unseen() != include::unseen(repo).as_deref())
+                .then_some(target.time),
         };
         let mut trees = Trees::new(repo, snapshot.sink.tree_contents());
         let mut in_scope = |path: &BStr| wish.scope.includes(path);
@@ -217,16 +225,18 @@ fn prepare(repo: &Repo, wish: &mut Wish<'_>) -> Result<Option<Planned>> {
         let plan = plan::plan(repo, &trees, &root, &goal, &snapshot, &mut in_scope)?;
         let same_index = !wish.index || !index_restore::differs(repo, &target)?;
         let same_head = !wish.head || repo.head()? == target.record.head;
-        let is_same = plan.steps.is_empty() && plan.left_alone.is_empty();
+        let is_same = plan.steps.is_empty() && plan.left_alone.iter().all(|left| !left.against);
         if is_same && same_index && same_head {
             continue;
         }
-        let (foreign, of_others) = foreign(repo, &root, wish, &trees, &target, &snapshot, &plan)?;
+        let (foreign, assumed, of_others) =
+            foreign(repo, &root, wish, &trees, &target, &snapshot, &plan)?;
         return Ok(Some(Planned {
             target,
             snapshot,
             plan,
             foreign,
+            assumed,
             of_others,
             _lock: lock,
         }));
@@ -259,7 +269,7 @@ fn foreign(
     target: &Checkpoint,
     now: &Snapshot,
     plan: &Plan,
-) -> Result<(Vec<Foreign>, BTreeSet<BString>)> {
+) -> Result<(Vec<Foreign>, BTreeSet<BString>, BTreeSet<BString>)> {
     let mut lane = find::from_number(repo, &target.record.lane, target.record.number)?;
     // What was imported is no step of this worktree, and says nothing about it.
     lane.retain(|c| match target.record.imported {
@@ -288,7 +298,8 @@ fn foreign(
             foreign = changed;
         }
     }
-    Ok((foreign, of_others))
+    let assumed = others::assumed(plan, &evidence);
+    Ok((foreign, assumed, of_others))
 }
 
 fn carry_out(

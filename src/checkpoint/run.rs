@@ -6,7 +6,8 @@ use clap::Args;
 use gix::bstr::{BString, ByteSlice};
 use serde_json::json;
 
-use crate::checkpoint::fence;
+use crate::checkpoint::fence::{self, Fenced};
+use crate::checkpoint::head_check;
 use crate::checkpoint::others::Others;
 use crate::checkpoint::restore::{Outcome, Restored, Wish, restore};
 use crate::checkpoint::rollback::{self, Reason};
@@ -73,7 +74,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         repo,
         Request {
             kind: Kind::BeforeCommand,
-            label: arguments.message.clone(),
+            label: arguments.message.as_deref().map(masked),
             command: Some(shown.clone()),
             session: session.clone(),
             ..Request::default()
@@ -104,11 +105,27 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     let Some(before) = before else {
         return Ok(Exit::Code(code));
     };
-    let after = close(repo, &before, &shown, session.clone())?;
+    let after = match close(repo, &before, &shown, session.clone()) {
+        Ok(after) => after,
+        Err(e) if code != 0 => {
+            // The command's own code must not be lost over ours.
+            ui.say(format_args!(
+                "error: no checkpoint after the command: {e:#}"
+            ));
+            return Ok(Exit::Code(code));
+        }
+        Err(e) => return Err(e),
+    };
     story.after = Some(after.record.number);
     let mut exit = Exit::Code(code);
     if !arguments.allow.is_empty() {
-        let fenced = fence::put_back(repo, &before, &mut allowed, ui)?;
+        let fenced = match head_check::allows(repo, &before, ui)? {
+            true => fence::put_back(repo, &before, &mut allowed, ui)?,
+            false => {
+                exit = Exit::No;
+                Fenced::default()
+            }
+        };
         if !fenced.put_back.is_empty() || !fenced.left.is_empty() {
             tell_fence(&fenced, ui);
             exit = Exit::No;
@@ -127,7 +144,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
                     "the test failed with {passed}; the state before is checkpoint {}",
                     before.number()
                 ));
-            } else if let Some(restored) = roll_back(repo, &before, ui)? {
+            } else if let Some(restored) = roll_back(repo, &before, &after, ui)? {
                 let reason = Reason {
                     test,
                     code: passed,
@@ -171,7 +188,16 @@ fn close(
 }
 
 /// Brings back what there is evidence for; the rest is somebody's and stays.
-fn roll_back(repo: &Repo, before: &Checkpoint, ui: &mut Ui) -> Result<Option<Restored>> {
+fn roll_back(
+    repo: &Repo,
+    before: &Checkpoint,
+    after: &Checkpoint,
+    ui: &mut Ui,
+) -> Result<Option<Restored>> {
+    if !head_check::allows(repo, before, ui)? {
+        ui.say("the test failed; nothing was rolled back");
+        return Ok(None);
+    }
     let outcome = restore(
         repo,
         Wish {
@@ -189,7 +215,10 @@ fn roll_back(repo: &Repo, before: &Checkpoint, ui: &mut Ui) -> Result<Option<Res
     ui.say(format_args!(
         "the test failed: {count} files are as in checkpoint {}; what the command left is {}",
         before.number(),
-        restored.safety.number()
+        match restored.safety.tree == after.tree {
+            true => after.number(),
+            false => restored.safety.number(),
+        }
     ));
     if !restored.kept.is_empty() {
         let lines: Vec<String> = restored.kept.iter().map(|p| quoted(p.as_bstr())).collect();
@@ -247,4 +276,8 @@ fn shown(command: &[OsString]) -> String {
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     Masked::new(&words.join(" ")).head(500).as_str().to_owned()
+}
+
+fn masked(text: &str) -> String {
+    Masked::new(text).as_str().to_owned()
 }

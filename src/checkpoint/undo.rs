@@ -92,8 +92,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     let journal = Journal::load(repo)?;
     let position = Position::load(repo)?;
     let Some(lane) = Lane::find(repo)? else {
-        ui.say("nothing to undo: there is no checkpoint yet");
-        return Ok(Exit::No);
+        return outcome::tell(&Outcome::Same, false, false, common.json, ui);
     };
     let mut scope = Scope::of_pathspecs(repo, &arguments.pathspecs)?;
     let mut journal_to_finish = None;
@@ -231,13 +230,16 @@ fn require_a_match(repo: &Repo, specs: &[OsString], tree: Option<gix::ObjectId>)
 /// An agent that saved a moment ago may write again while we restore.
 fn say_who_may_be_writing(repo: &Repo, lane: &Lane, ui: &mut Ui) -> Result<()> {
     const LIVELY: i64 = 60;
-    let Some(newest) = find::newest(repo, lane, 1)?.pop() else {
-        return Ok(());
-    };
-    let age = jiff::Timestamp::now().as_second() - newest.time;
-    if let Some(session) = &newest.record.session
-        && (0..LIVELY).contains(&age)
-    {
+    if repo.shadow_is_leased() {
+        ui.note("a command of 'git shadow run' is running here: it may still be writing");
+    }
+    let now = jiff::Timestamp::now().as_second();
+    let recent = find::newest(repo, lane, 20)?;
+    let lively = recent
+        .iter()
+        .filter(|c| (0..LIVELY).contains(&(now - c.time)))
+        .filter_map(|c| Some((now - c.time, c.record.session.as_ref()?)));
+    if let Some((age, session)) = lively.min() {
         ui.note(format_args!(
             "session {session} took a checkpoint {age} s ago: it may still be writing"
         ));

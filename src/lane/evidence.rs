@@ -58,7 +58,11 @@ impl Evidence {
         pending: &[Wrote],
         now: ObjectId,
     ) -> Result<Self> {
-        let window = repo.config_size("checkpoint.window", WINDOW)?;
+        // Nobody else works in a shadow, however long a command takes there.
+        let window = match repo.config_size("checkpoint.window", WINDOW)? {
+            1.. if repo.is_shadow() => u64::MAX,
+            window => window,
+        };
         let mut story = Story::new(lane, pending, window);
         let mut changes: BTreeMap<BString, Vec<Change>> = BTreeMap::new();
         for (at, checkpoint) in lane.iter().enumerate() {

@@ -16,6 +16,7 @@ pub mod record;
 pub mod refused;
 pub mod remove;
 pub mod save;
+mod shadowed;
 pub mod trailer;
 pub mod transfer;
 pub mod upkeep;

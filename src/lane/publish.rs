@@ -14,6 +14,8 @@ use crate::lane::position::Position;
 use crate::lane::record::Record;
 use crate::lane::whole::{self, Published};
 use crate::lane::{index_state, upkeep, wrote};
+use crate::snapshot::convert;
+use crate::snapshot::include;
 use crate::snapshot::restore::pause;
 use crate::snapshot::sink::{Writing, Written};
 use crate::snapshot::take::{Parts, Snapshot};
@@ -127,7 +129,10 @@ impl Turn {
             include: snapshot.include.clone(),
             moved: snapshot.moved,
             wrote: wrote::pending(repo)?,
-            config: conversion_config(repo),
+            config: convert::config_of(repo.gix())
+                .into_iter()
+                .chain(include::unseen(repo).map(|rules| format!("unseen={rules}")))
+                .collect(),
             ..record
         };
         let newest = self
@@ -236,14 +241,6 @@ fn ensure_whole(repo: &Repo, taken: &Parts<'_>, record: &Record, written: Writte
     )
 }
 
-/// The settings besides attributes that decide what a checkout makes of a blob.
-fn conversion_config(repo: &Repo) -> Vec<String> {
-    ["core.autocrlf", "core.eol"]
-        .into_iter()
-        .filter_map(|key| Some(format!("{key}={}", repo.config_text(key)?)))
-        .collect()
-}
-
 /// A commit by a fixed identity. The author date is `time`; the committer date is
 /// one second after the epoch, so that `git fetch` offers these commits last and
 /// `git log --all` shows them last.
@@ -264,6 +261,11 @@ const IDENTITY: &str = "git-harness <git-harness@localhost>";
 
 /// Seconds since the epoch.
 pub(super) fn now() -> i64 {
+    #[cfg(debug_assertions)]
+    if let Ok(later) = std::env::var("HARNESS_TEST_LATER") {
+        // A test whose checkpoints are younger or older than they are.
+        return jiff::Timestamp::now().as_second() + later.parse().unwrap_or(0);
+    }
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .ok()

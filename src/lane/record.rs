@@ -156,6 +156,13 @@ impl Record {
         out.finish()
     }
 
+    /// What stood for the rules that are in no tree, as [`include::unseen`] gives it.
+    ///
+    /// [`include::unseen`]: crate::snapshot::include::unseen
+    pub fn unseen(&self) -> Option<&str> {
+        self.config.iter().find_map(|c| c.strip_prefix("unseen="))
+    }
+
     /// Reads a message.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! everything that decides it. Most repositories convert nothing, and pay nothing.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 
 use gix::bstr::{BStr, BString, ByteSlice};
 
@@ -15,6 +16,8 @@ use crate::snapshot::scan::Scan;
 pub struct Attributes {
     /// Whether some rule converts something (line ends, `ident`, an encoding, a filter).
     pub convert: bool,
+    /// Whether one of them is in no tree: the user's own, or of this repository only.
+    pub outside: bool,
     /// Changes whenever a rule may have.
     pub fingerprint: u64,
 }
@@ -61,15 +64,15 @@ pub fn survey(
         section.to_bstring().hash(&mut sum);
     }
     let mut read = |content: Option<Vec<u8>>| {
-        if let Some(content) = &content {
-            convert |= CONVERTING.iter().any(|word| content.find(word).is_some());
-        }
+        let converts = content.as_deref().is_some_and(may_convert);
         content.hash(&mut sum);
+        converts
     };
+    let mut outside = read(std::fs::read(info(repo.common_dir())).ok());
     for file in repo.gix().attribute_global_paths()? {
-        read(std::fs::read(file).ok());
+        outside |= read(std::fs::read(file).ok());
     }
-    read(std::fs::read(repo.common_dir().join("info/attributes")).ok());
+    convert |= outside;
     for path in in_tree(index, scan) {
         let on_disk = root.read_file(path.as_bstr(), 0).ok();
         // What sparse checkout left out still has rules, from the index.
@@ -77,12 +80,23 @@ pub fn survey(
             let entry = index.entry_by_path(path.as_bstr())?;
             repo.object(entry.id, gix::objs::Kind::Blob).ok()
         });
-        read(content);
+        convert |= read(content);
     }
     Ok(Attributes {
         convert,
+        outside,
         fingerprint: sum.finish(),
     })
+}
+
+/// Where the rules of one repository are that are in no tree.
+pub(super) fn info(common_dir: &Path) -> PathBuf {
+    common_dir.join("info/attributes")
+}
+
+/// Whether an attributes file can mean a conversion.
+pub(super) fn may_convert(content: &[u8]) -> bool {
+    CONVERTING.iter().any(|word| content.find(word).is_some())
 }
 
 fn in_tree(index: &gix::index::State, scan: &Scan) -> Vec<BString> {

@@ -244,11 +244,13 @@ impl Capturer<'_> {
         path: &BStr,
         stat: &Stat,
     ) -> io::Result<Result<(ObjectId, bool)>> {
-        if converter.is_none() && stat.size >= STREAM_FROM {
+        let is_declared = self.included.contains(path.as_bytes().as_bstr());
+        let is_database = is_declared && sqlite::is_database_file(&self.root.join(path));
+        if (converter.is_none() || is_declared) && !is_database && stat.size >= STREAM_FROM {
             let file = self.root.open_file(path)?;
             return Ok(put_stream(self.sink, file, stat.size).map(|id| (id, false)));
         }
-        if self.included.contains(path.as_bytes().as_bstr()) {
+        if is_declared {
             return self.declared(repo, path, stat);
         }
         let bytes = self.root.read_file(path, stat.size)?;
@@ -286,16 +288,20 @@ pub fn remember(capture: &Capture, clock: Option<(i64, u32)>) -> Option<Known> {
 }
 
 /// Takes away the new files that are too large, and of what remains the largest
-/// ones until the whole is small enough.
+/// ones until the whole is small enough; never what was `asked` for by name.
 pub fn limit(
     candidates: &mut Vec<Candidate>,
     cache: &Cache,
+    asked: &[BString],
     file_at_most: u64,
     total_at_most: u64,
 ) -> Vec<Skipped> {
     let mut dropped: BTreeMap<BString, String> = BTreeMap::new();
-    let is_new =
-        |c: &Candidate| c.entry.is_none() && cache.known(c.path.as_bstr(), &c.stat).is_none();
+    let is_new = |c: &Candidate| {
+        c.entry.is_none()
+            && cache.known(c.path.as_bstr(), &c.stat).is_none()
+            && !asked.contains(&c.path)
+    };
     let mut new: Vec<(u64, BString)> = candidates
         .iter()
         .filter(|c| is_new(c))

@@ -3,14 +3,18 @@
 //! back gives the same bytes; otherwise the file is stored raw.
 
 use gix::ObjectId;
-use gix::bstr::{BStr, BString};
+use gix::attrs::search::MetadataCollection;
+use gix::bstr::{BStr, BString, ByteSlice};
 use gix::filter::Pipeline;
 use gix::filter::plumbing::pipeline::convert::{ToGitOutcome, ToWorktreeOutcome, to_worktree};
+use gix::glob::pattern::Case;
 use gix::worktree::Stack;
+use gix::worktree::stack::State;
+use gix::worktree::stack::state::Attributes;
 use gix::worktree::stack::state::attributes::Source;
 
 use crate::error::{Context, Result, bail};
-use crate::snapshot::programs::{Programs, Rules};
+use crate::snapshot::programs::{Programs, Rules, drivers};
 
 /// What git does to a file on its way in and out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,15 +54,41 @@ pub struct Converter<'c> {
 }
 
 impl<'c> Converter<'c> {
-    /// The rules as they stand in the worktree of `repo`.
+    /// The rules of the worktree of `repo`, as far as a checkpoint holds them: the
+    /// user's own attributes files, and `info/attributes`, may be others when it is
+    /// restored.
     ///
     /// # Errors
     /// When configuration or attributes cannot be read.
     pub fn on_disk(repo: &'c gix::Repository, index: &'c gix::index::State) -> Result<Self> {
-        Self::new(repo, index, Rules::OnDisk)
+        let stack = held(repo, index, Source::WorktreeThenIdMapping)?;
+        Self::new(
+            repo,
+            index,
+            stack,
+            Programs::new(repo, index, Rules::OnDisk),
+        )
     }
 
-    /// The rules as they are in `tree`, of which `index` is made.
+    /// All rules of the worktree of `repo`, by which git made the blobs of `index`.
+    ///
+    /// # Errors
+    /// When configuration or attributes cannot be read.
+    pub fn of_index(repo: &'c gix::Repository, index: &'c gix::index::State) -> Result<Self> {
+        let stack = repo
+            .attributes_only(index, Source::WorktreeThenIdMapping)
+            .context("cannot read the attributes")?
+            .detach();
+        Self::new(
+            repo,
+            index,
+            stack,
+            Programs::new(repo, index, Rules::OnDisk),
+        )
+    }
+
+    /// The rules as they are in `tree`, of which `index` is made; with the settings
+    /// of then, `config`, as [`config_of`] gave them.
     ///
     /// # Errors
     /// When configuration or attributes cannot be read.
@@ -66,21 +96,23 @@ impl<'c> Converter<'c> {
         repo: &'c gix::Repository,
         index: &'c gix::index::State,
         tree: ObjectId,
+        config: &[String],
     ) -> Result<Self> {
-        Self::new(repo, index, Rules::Tree(tree))
+        let stack = held(repo, index, Source::IdMapping)?;
+        let then = config
+            .iter()
+            .filter_map(|entry| entry.strip_prefix("filter="));
+        let then = then.map(BString::from).collect();
+        let rules = Rules::Tree { tree, then };
+        Self::new(repo, index, stack, Programs::new(repo, index, rules))
     }
 
-    fn new(repo: &'c gix::Repository, index: &'c gix::index::State, rules: Rules) -> Result<Self> {
-        let source = match rules {
-            Rules::OnDisk => Source::WorktreeThenIdMapping,
-            Rules::Tree(_) => Source::IdMapping,
-        };
-        let stack = || -> Result<Stack> {
-            Ok(repo
-                .attributes_only(index, source)
-                .context("cannot read the attributes")?
-                .detach())
-        };
+    fn new(
+        repo: &'c gix::Repository,
+        index: &'c gix::index::State,
+        stack: Stack,
+        programs: Programs<'c>,
+    ) -> Result<Self> {
         let value = repo.config_snapshot().string("core.autocrlf");
         let auto_crlf = value.is_some_and(|v| {
             !matches!(
@@ -97,9 +129,9 @@ impl<'c> Converter<'c> {
         let writes_crlf = !is("core.autocrlf", "input") && (auto_crlf || is("core.eol", "crlf"));
         Ok(Converter {
             writes_crlf,
-            programs: Programs::new(repo, index, rules),
-            pipeline: Pipeline::new(repo, stack()?).context("cannot set up the filters")?,
-            attributes: stack()?,
+            programs,
+            pipeline: Pipeline::new(repo, stack.clone()).context("cannot set up the filters")?,
+            attributes: stack,
             index,
             auto_crlf,
         })
@@ -134,7 +166,7 @@ impl<'c> Converter<'c> {
             if driver == "lfs" {
                 return Ok(Conversion::Lfs);
             }
-            if self.programs.knows(driver.as_ref()) {
+            if self.programs.applies(driver.as_ref()) {
                 return Ok(Conversion::Git(driver));
             }
         }
@@ -209,7 +241,7 @@ impl<'c> Converter<'c> {
             Conversion::Git(driver) => match self.programs.smudge(path, driver.as_ref(), id)? {
                 Some(bytes) => Ok(bytes),
                 None if driver.is_empty() => bail!("git cannot convert it"),
-                None => bail!("the filter '{driver}' fails or does not end"),
+                None => bail!("the filter '{driver}' fails, does not end, or is set no more"),
             },
         }
     }
@@ -224,4 +256,34 @@ impl<'c> Converter<'c> {
             ToWorktreeOutcome::Process(_) => bail!("'{path}' is converted by a program"),
         }
     }
+}
+
+/// The rules that are in the tree, and no others.
+fn held(repo: &gix::Repository, index: &gix::index::State, source: Source) -> Result<Stack> {
+    let case = match repo.config_snapshot().boolean("core.ignoreCase") {
+        Some(true) => Case::Fold,
+        _ => Case::Sensitive,
+    };
+    let mut buffer = Vec::new();
+    let mut collection = MetadataCollection::default();
+    let none = std::iter::empty::<std::path::PathBuf>();
+    let globals = gix::attrs::Search::new_globals(none, &mut buffer, &mut collection)
+        .context("cannot set up the attributes")?;
+    let state = State::AttributesStack(Attributes::new(globals, None, source, collection));
+    let mappings = state.id_mappings_from_index(index, index.path_backing(), case);
+    let root = repo.workdir().unwrap_or(repo.git_dir());
+    Ok(Stack::new(root, state, case, buffer, mappings))
+}
+
+/// The settings besides attributes that decide what a checkout makes of a blob.
+pub fn config_of(repo: &gix::Repository) -> Vec<String> {
+    let config = repo.config_snapshot();
+    let lines = ["core.autocrlf", "core.eol"]
+        .into_iter()
+        .filter_map(|key| Some(format!("{key}={}", config.string(key)?)));
+    let filters = drivers(repo)
+        .into_iter()
+        .filter(|driver| driver != "lfs" && !driver.contains_str("\n"))
+        .map(|driver| format!("filter={driver}"));
+    lines.chain(filters).collect()
 }

@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 use gix::bstr::{BStr, BString, ByteSlice};
+use gix::objs::Kind;
 
 use crate::error::Result;
 use crate::git::Repo;
@@ -126,6 +128,38 @@ pub fn exclude(repo: &Repo, scan: &mut Scan) -> Result<Vec<Skipped>> {
     scan.gone.retain(|path| !is_out(path));
     scan.commits.retain(|(path, _)| !is_out(path));
     Ok(skipped)
+}
+
+/// Stands for the rules that are in no tree and hide untracked files: the user's own
+/// ignore file, `info/exclude`, `checkpoint.exclude`. `None` when there are none.
+pub fn unseen(repo: &Repo) -> Option<String> {
+    let user = match repo
+        .gix()
+        .config_snapshot()
+        .trusted_path("core.excludesFile")
+    {
+        Ok(Some(path)) => Some(path),
+        _ => std::env::var_os("XDG_CONFIG_HOME")
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
+            .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))
+            .map(|config| config.join("git/ignore")),
+    };
+    let files = [user, Some(repo.common_dir().join("info/exclude"))];
+    let mut rules: Vec<BString> = configured(repo, "checkpoint.exclude");
+    for content in files
+        .into_iter()
+        .flatten()
+        .filter_map(|file| std::fs::read(file).ok())
+    {
+        let lines = content
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+        rules.extend(lines.map(BString::from));
+    }
+    let hash = repo.gix().object_hash();
+    let id = gix::objs::compute_hash(hash, Kind::Blob, &gix::bstr::join("\n", &rules)).ok()?;
+    (!rules.is_empty()).then(|| id.to_hex_with_len(16).to_string())
 }
 
 #[cfg(test)]

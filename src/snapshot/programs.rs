@@ -14,16 +14,21 @@ use crate::error::{Context, Result};
 use crate::git::command::Child;
 use crate::git::quote::quoted;
 use crate::git::talk::{Silence, Talk};
-use crate::snapshot::attributes::is_attributes_file;
+use crate::snapshot::attributes::{info, is_attributes_file, may_convert};
 use crate::snapshot::convert::Stored;
 
 /// Where the attributes come from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Rules {
     /// From the worktree, then the index.
     OnDisk,
-    /// From this tree.
-    Tree(ObjectId),
+    /// From a tree.
+    Tree {
+        /// Its id.
+        tree: ObjectId,
+        /// The filters that were set then.
+        then: Vec<BString>,
+    },
 }
 
 /// One thread's gits.
@@ -33,6 +38,8 @@ pub(super) struct Programs<'c> {
     rules: Rules,
     limit: Duration,
     drivers: Vec<BString>,
+    /// Whether this repository has rules of its own, which git cannot be kept from.
+    outside: bool,
     scratch: Option<TempDir>,
     clean: Option<Talk>,
     smudge: Option<Talk>,
@@ -54,6 +61,7 @@ impl<'c> Programs<'c> {
             rules,
             limit: Duration::from_secs(seconds),
             drivers: drivers(repo),
+            outside: std::fs::read(info(repo.common_dir())).is_ok_and(|rules| may_convert(&rules)),
             scratch: None,
             clean: None,
             smudge: None,
@@ -61,9 +69,21 @@ impl<'c> Programs<'c> {
         }
     }
 
-    /// Whether the user's configuration says what `driver` does.
-    pub(super) fn knows(&self, driver: &BStr) -> bool {
-        self.drivers.iter().any(|known| known == driver)
+    /// Whether the user's configuration says, or said then, what `driver` does.
+    pub(super) fn applies(&self, driver: &BStr) -> bool {
+        let drivers = match &self.rules {
+            Rules::OnDisk => &self.drivers,
+            Rules::Tree { then, .. } => then,
+        };
+        drivers.iter().any(|known| known == driver)
+    }
+
+    /// Whether git can be asked: it would follow rules that no tree holds, or know
+    /// nothing of a filter that is set no more.
+    fn can_ask(&self, driver: &BStr) -> bool {
+        let is_set = driver.is_empty() || self.drivers.iter().any(|known| known == driver);
+        let is_hung = self.hung.iter().any(|hung| hung == driver);
+        is_set && !is_hung && !driver.contains_str("=") && !self.outside
     }
 
     /// How the file at `path` with these `bytes` is stored. A filter that fails, has
@@ -72,8 +92,7 @@ impl<'c> Programs<'c> {
     /// # Errors
     /// When git cannot be started.
     pub(super) fn store(&mut self, path: &BStr, driver: &BStr, bytes: &[u8]) -> Result<Stored> {
-        let asked_in_vain = self.hung.iter().any(|hung| hung == driver);
-        if driver.contains_str("=") || asked_in_vain || self.rules_are_only_in_index(path) {
+        if !self.can_ask(driver) || self.rules_are_only_in_index(path) {
             return Ok(Stored::Raw);
         }
         let Some(id) = self.clean(path, driver)? else {
@@ -121,6 +140,9 @@ impl<'c> Programs<'c> {
         driver: &BStr,
         id: ObjectId,
     ) -> Result<Option<Vec<u8>>> {
+        if !self.can_ask(driver) {
+            return Ok(None);
+        }
         if self.smudge.is_none() {
             let child = self.git(&["cat-file", "--batch", "--filters", "-z"])?;
             self.smudge = Some(child.talk(self.limit)?);
@@ -206,6 +228,7 @@ impl<'c> Programs<'c> {
             .env("GIT_OBJECT_DIRECTORY", objects)
             .env("GIT_FLUSH", "1")
             .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ATTR_NOSYSTEM", "1")
             .env("GIT_ALLOW_PROTOCOL", "none");
         for proxy in ["http_proxy", "https_proxy", "all_proxy"] {
             // Nobody listens on the discard port.
@@ -214,6 +237,7 @@ impl<'c> Programs<'c> {
                 .without_env(proxy.to_uppercase());
         }
         let mut given = vec![
+            "core.attributesFile=/dev/null".to_owned(),
             "core.safecrlf=false".to_owned(),
             "core.fsync=none".to_owned(),
         ];
@@ -228,7 +252,7 @@ impl<'c> Programs<'c> {
                 }
             }
         }
-        if let Rules::Tree(tree) = self.rules {
+        if let Rules::Tree { tree, .. } = &self.rules {
             for key in ["core.autocrlf", "core.eol"] {
                 if let Some(value) = config.string(key) {
                     given.push(format!("{key}={value}"));
@@ -284,7 +308,7 @@ fn objects(scratch: &TempDir) -> PathBuf {
 }
 
 /// The filters with a command for at least one way.
-fn drivers(repo: &gix::Repository) -> Vec<BString> {
+pub(super) fn drivers(repo: &gix::Repository) -> Vec<BString> {
     let config = repo.config_snapshot();
     let sections = config.plumbing().sections_by_name("filter");
     let mut found: Vec<BString> = sections

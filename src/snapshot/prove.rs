@@ -29,7 +29,8 @@ pub(super) struct Proof {
 const CHUNK: usize = 512;
 
 /// Looks at every entry that `scan` found unchanged and that is not in `proven`
-/// (sorted; made under the same attributes).
+/// (sorted; made under the same attributes). `outside` is whether rules exist that
+/// no checkpoint holds.
 ///
 /// # Errors
 /// When attributes or objects cannot be read.
@@ -39,6 +40,7 @@ pub(super) fn prove(
     index: &gix::index::State,
     scan: &Scan,
     proven: &[u64],
+    outside: bool,
 ) -> Result<Proof> {
     let mut looked_at = vec![false; index.entries().len()];
     for position in scan.candidates.iter().filter_map(|c| c.entry) {
@@ -69,10 +71,13 @@ pub(super) fn prove(
             let mut doubtful = Vec::new();
             if !open.is_empty() {
                 let repo = shared.to_thread_local();
-                let mut converter = Converter::on_disk(&repo, index)?;
+                let mut converters = vec![Converter::on_disk(&repo, index)?];
+                if outside {
+                    converters.push(Converter::of_index(&repo, index)?);
+                }
                 for (position, key) in open {
                     let entry = &index.entries()[position];
-                    if is_settled(&repo, &mut converter, index, entry)? {
+                    if is_settled(&repo, &mut converters, index, entry)? {
                         settled.push(key);
                     } else {
                         doubtful.push(position);
@@ -121,21 +126,28 @@ pub(super) fn key(entry: &Entry, index: &gix::index::State) -> u64 {
     hasher.finish()
 }
 
-/// Whether the blob of an unchanged entry is known to give its file back.
+/// Whether the blob of an unchanged entry is known to give its file back: under the
+/// rules that a checkpoint holds, and under those by which git made it.
 fn is_settled(
     repo: &gix::Repository,
-    converter: &mut Converter<'_>,
+    converters: &mut [Converter<'_>],
     index: &gix::index::State,
     entry: &Entry,
 ) -> Result<bool> {
-    Ok(match converter.conversion(entry.path(index))? {
-        // The pointer is the file as far as we go: running git-lfs may need the network.
-        Conversion::None | Conversion::Lfs => true,
-        // Line ends only ever go away: the same size is the same content. (git keeps
-        // the low 32 bits of a size.) A blob that is not here proves nothing.
-        Conversion::Lines => repo
-            .find_header(entry.id)
-            .is_ok_and(|header| header.size() as u32 == entry.stat.size),
-        Conversion::BothWays | Conversion::Git(_) => false,
-    })
+    for converter in converters {
+        let is_settled = match converter.conversion(entry.path(index))? {
+            // The pointer is the file as far as we go: running git-lfs may need the network.
+            Conversion::None | Conversion::Lfs => true,
+            // Line ends only ever go away: the same size is the same content. (git keeps
+            // the low 32 bits of a size.) A blob that is not here proves nothing.
+            Conversion::Lines => repo
+                .find_header(entry.id)
+                .is_ok_and(|header| header.size() as u32 == entry.stat.size),
+            Conversion::BothWays | Conversion::Git(_) => false,
+        };
+        if !is_settled {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

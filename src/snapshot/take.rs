@@ -190,7 +190,7 @@ fn take_once(
         } else {
             &[]
         };
-        let proof = prove::prove(&shared, root, index.state(), &scan, proven)?;
+        let proof = prove::prove(&shared, root, index.state(), &scan, proven, rules.outside)?;
         doubtful = proof.doubtful.iter().map(|c| c.path.clone()).collect();
         scan.candidates.extend(proof.doubtful);
         scan.candidates.sort_by(|a, b| a.path.cmp(&b.path));
@@ -205,6 +205,7 @@ fn take_once(
     skipped.extend(capture::limit(
         &mut scan.candidates,
         known,
+        &request.also,
         repo.config_size("checkpoint.maxFileSize", 100 << 20)?,
         repo.config_size("checkpoint.maxNew", 2 << 30)?,
     ));

@@ -184,7 +184,10 @@ fn a_dry_run_shows_the_plan_and_does_nothing() {
     let shown = repo.git("checkpoint undo -n --to 1").ok();
     for path in ["a", "b", "made"] {
         assert!(
-            shown.lines().iter().any(|line| line.ends_with(path)),
+            shown
+                .lines()
+                .iter()
+                .any(|line| line.split_whitespace().nth(1) == Some(path)),
             "{shown:?}"
         );
     }

@@ -17,6 +17,7 @@ mod checkpoint_gc;
 mod checkpoint_head;
 mod checkpoint_include;
 mod checkpoint_keep;
+mod checkpoint_later;
 mod checkpoint_limits;
 mod checkpoint_list;
 mod checkpoint_matrix;

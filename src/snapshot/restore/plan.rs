@@ -30,6 +30,9 @@ pub struct Target {
     pub raw: Vec<BString>,
     /// Pathspecs by which it captured ignored files.
     pub include: Vec<BString>,
+    /// When it was taken, in seconds since the epoch, if the rules that are in no tree
+    /// (ignore files of the user, `checkpoint.exclude`) were others then.
+    pub other_rules_at: Option<i64>,
     /// The tree of the index of then, to know what sparse checkout had left out.
     pub index: Option<ObjectId>,
 }
@@ -152,6 +155,7 @@ pub fn plan(
             &difference,
             target,
             now,
+            root,
             &mut then_ignored,
             &mut declared_then,
         )? {
@@ -170,11 +174,40 @@ pub fn plan(
         }
     }
     add_rewrites(trees, tree, target, now, in_scope, &mut plan)?;
+    list_uncaptured(trees, tree, target, now, in_scope, &mut plan)?;
     settle_left_out(trees, root, target, now, &mut plan)?;
     plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
     leave_blocked(root, &mut plan);
     plan.left_alone.sort();
     Ok(plan)
+}
+
+/// Lists what no snapshot could hold and the target does not know: made since, and
+/// it stays.
+fn list_uncaptured(
+    trees: &Trees<'_>,
+    tree: ObjectId,
+    target: &Target,
+    now: &Snapshot,
+    in_scope: &mut dyn FnMut(&BStr) -> bool,
+    plan: &mut Plan,
+) -> Result<()> {
+    for skipped in &now.skipped {
+        let path = skipped.path.as_bstr();
+        let path = path.strip_suffix(b"/").unwrap_or(path).as_bstr();
+        let is_known = covering(&target.skipped, path).is_some()
+            || now.index.state().entry_by_path(path).is_some()
+            || trees.value(tree, path)?.is_some()
+            || plan.left_alone.iter().any(|left| left.path == path);
+        if !is_known && in_scope(path) {
+            plan.left_alone.push(LeftAlone {
+                path: skipped.path.clone(),
+                reason: format!("not captured, and so not deleted: {}", skipped.reason),
+                against: false,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Adds files that have the same blob in both, as they are in one and in git's form
@@ -253,6 +286,7 @@ fn objection(
     difference: &Difference,
     target: &Target,
     now: &Snapshot,
+    root: &Root,
     then_ignored: &mut ThenIgnored,
     declared_then: &mut Scope<'_>,
 ) -> Result<Option<(String, bool)>> {
@@ -283,7 +317,26 @@ fn objection(
             false,
         )));
     }
+    if is_new
+        && let Some(then) = target.other_rules_at
+        && born(root, path).is_some_and(|born| born < then)
+    {
+        return Ok(Some((
+            "older than the checkpoint, which was told not to look at it".to_owned(),
+            false,
+        )));
+    }
     Ok(None)
+}
+
+/// When the file at `path` was made, in seconds since the epoch.
+pub fn born(root: &Root, path: &BStr) -> Option<i64> {
+    let born = std::fs::symlink_metadata(root.join(path))
+        .ok()?
+        .created()
+        .ok()?;
+    let since = born.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 /// The skipped path that is `path` or a folder above it.

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice};
@@ -20,6 +21,7 @@ use crate::snapshot::restore::plan::Step;
 use crate::snapshot::root::Root;
 use crate::snapshot::sqlite;
 use crate::state::file::make_folder;
+use crate::state::lock;
 
 /// Where contents wait: a folder of ours in the git folder, or the worktree's own
 /// root when that is another file system.
@@ -107,6 +109,23 @@ impl Stage {
         Ok(())
     }
 
+    /// Removes it when nobody restores any more. What a restore that was cut short has
+    /// left is of no use to the one that finishes it.
+    ///
+    /// # Errors
+    /// When something stays.
+    pub fn sweep(repo: &Repo) -> Result<()> {
+        let (Some(worktree), true) = (repo.worktree(), repo.own_state().join("stage").exists())
+        else {
+            return Ok(());
+        };
+        let lock = repo.own_state().join("apply.lock");
+        match lock::alone(&lock, repo.sharing(), Duration::ZERO) {
+            Ok(_alone) => Self::clear(repo, &Root::open(worktree)?),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Its open folder.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.folder.as_fd()
@@ -135,7 +154,12 @@ impl Stage {
         };
         let handle = source.handle()?;
         let mut converter = match (&index, source.tree) {
-            (Some(index), Some(tree)) => Some(Converter::in_tree(&handle, index.state(), tree)?),
+            (Some(index), Some(tree)) => Some(Converter::in_tree(
+                &handle,
+                index.state(),
+                tree,
+                source.config,
+            )?),
             _ => None,
         };
         let mut all = Vec::with_capacity(steps.len());
