@@ -290,10 +290,13 @@ impl Sink {
     fn write_loose(&self, id: ObjectId, kind: Kind, bytes: &[u8], synced: bool) -> Result<()> {
         let path = self.loose_path(id);
         let write = || -> io::Result<()> {
-            let mut encoder = ZlibEncoder::new(temporary(&self.objects)?, Compression::fast());
-            write!(encoder, "{kind} {}\0", bytes.len())?;
-            encoder.write_all(bytes)?;
-            let file = encoder.finish()?;
+            let mut content = format!("{kind} {}\0", bytes.len()).into_bytes();
+            content.extend_from_slice(bytes);
+            let mut file = temporary(&self.objects)?;
+            file.write_all(&match content.len() {
+                ..STORE_BELOW => stored(&content),
+                _ => deflate(&content).map_err(io::Error::other)?,
+            })?;
             if synced {
                 file.as_file().sync_all()?;
             }
@@ -440,6 +443,26 @@ fn omit() -> rustix::fs::Timespec {
         tv_sec: 0,
         tv_nsec: rustix::fs::UTIME_OMIT as _,
     }
+}
+
+/// Setting up a compressor takes longer than it saves on so few bytes.
+const STORE_BELOW: usize = 512;
+
+/// `bytes` as a zlib stream of one stored block (RFC 1950, RFC 1951 3.2.4); fewer
+/// than 65,536.
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let length = bytes.len() as u16;
+    let mut stream = vec![0x78, 0x01, 1];
+    stream.extend_from_slice(&length.to_le_bytes());
+    stream.extend_from_slice(&(!length).to_le_bytes());
+    stream.extend_from_slice(bytes);
+    let (mut a, mut b) = (1_u32, 0_u32);
+    for byte in bytes {
+        a = (a + u32::from(*byte)) % 65_521;
+        b = (b + a) % 65_521;
+    }
+    stream.extend_from_slice(&(b << 16 | a).to_be_bytes());
+    stream
 }
 
 fn deflate(bytes: &[u8]) -> Result<Vec<u8>> {
