@@ -126,8 +126,18 @@ fn against_git(size: &str, rounds: usize, place: &Place) {
     }
 }
 
-/// 5,000 modified files: the second checkpoint has nothing new to read.
+/// A hundred checkpoints in a row over 200 modified files; then over 5,000, of which
+/// the second has nothing new to read.
 fn second_of_many(clean: &Place, modified: &Place) {
+    modified.edit(200);
+    modified.save();
+    clean.save();
+    pairs(100, &|| {}, &|| modified.save(), &|| clean.save()).print(
+        "10k, 200 mod.",
+        "save",
+        "clean save",
+        Some(1.2),
+    );
     modified.edit(5_000);
     modified.save();
     clean.save();

@@ -14,6 +14,7 @@ use crate::lane::find::Checkpoint;
 use crate::lane::identity::{CHECKPOINTS, INDEXES};
 use crate::lane::publish::{Turn, commit_bytes, now, writing};
 use crate::lane::record::Record;
+use crate::lane::whole;
 use crate::snapshot::sink::Sink;
 use crate::state::{crash, file};
 
@@ -127,7 +128,7 @@ fn publish(repo: &Repo, turn: &Turn, held: Held) -> Result<Checkpoint> {
         there.time,
         &record.message(),
     ))?;
-    let _written = sink.finish()?;
+    let _kept = whole::keep(repo, sink.finish()?);
     turn.lane.count(repo, number)?;
     crash::point();
     if let Some(index) = index {
