@@ -317,3 +317,27 @@ fn a_large_database_is_captured_through_sqlite_too() {
     let rows = repo.sh("sqlite3 copy 'select count(*) from t'").ok().out();
     assert_eq!(rows, "2");
 }
+
+#[test]
+fn what_is_written_while_the_undo_ends_is_told() {
+    for (what, wrong) in [
+        ("echo late >a", "a"),
+        ("echo late >untouched", "untouched"),
+        ("echo late >made", "made"),
+        ("rm untouched", "untouched"),
+    ] {
+        let repo = Repo::with(&[("a", "1\n"), ("untouched", "u\n")]);
+        repo.git("checkpoint save").ok();
+        repo.write("a", "2\n");
+        let body = format!("cd {}; {what}", repo.root().display());
+        let script = repo.script("late", &body);
+        let told = repo
+            .env("HARNESS_TEST_AFTER_APPLY", script)
+            .undo("--to 1 --others=revert")
+            .fails(1)
+            .json();
+        assert_eq!(told["verified"], false, "{what}");
+        assert_eq!(texts(&told["wrong"]), [wrong], "{what}");
+        assert_eq!(texts(&told["written"]), ["a"], "{what}");
+    }
+}
