@@ -10,7 +10,7 @@ use crate::error::{Context, Result, anyhow, bail, hinted};
 use crate::git::Repo;
 use crate::git::quote::unquoted;
 use crate::lane::identity::{self, CHECKPOINTS, Lane};
-use crate::lane::record::{Kind, LINES_AT_MOST, Record, parse_skipped};
+use crate::lane::record::{LINES_AT_MOST, Record, parse_skipped};
 use crate::snapshot::difference::Trees;
 use crate::snapshot::scan::Skipped;
 
@@ -287,11 +287,13 @@ fn long_list(
 /// # Errors
 /// When a checkpoint cannot be read.
 pub fn any_evidence(repo: &Repo, lane: &str) -> Result<bool> {
+    if let Some(known) = identity::had_agents(repo, lane)? {
+        return Ok(known);
+    }
     // From the newest on: where agents work, one of the last says so.
     for (number, commit) in identity::numbers(repo, lane)?.into_iter().rev() {
         let name = identity::checkpoint_ref(lane, number);
-        let kind = Checkpoint::read(repo, &name, commit)?.record.kind;
-        if matches!(kind, Kind::BeforeWrite | Kind::BeforeCommand) {
+        if identity::is_evidence(Checkpoint::read(repo, &name, commit)?.record.kind) {
             return Ok(true);
         }
     }

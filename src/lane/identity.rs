@@ -9,6 +9,7 @@ use gix::bstr::ByteSlice;
 use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::git::quote::quoted;
+use crate::lane::record::Kind;
 use crate::state::file;
 use crate::state::lock::{self, Lock};
 
@@ -98,23 +99,22 @@ impl Lane {
     /// # Errors
     /// When it cannot be read.
     pub fn highest(&self, repo: &Repo) -> Result<u32> {
-        let counted = file::read(&counter_path(repo, &self.name))?.and_then(|bytes| {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            text.split_whitespace().nth(2)?.parse().ok()
-        });
-        match counted {
+        let counted = counter(repo, &self.name)?;
+        match counted.get(2).and_then(|number| number.parse().ok()) {
             Some(number) => Ok(number),
             // The counter is lost: the refs that are left say the least it was.
             None => Ok(numbers(repo, &self.name)?.last().map_or(0, |(n, _)| *n)),
         }
     }
 
-    /// Remembers that `number` has been given.
+    /// Remembers that `number` has been given, to a checkpoint of this `kind`.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn count(&self, repo: &Repo, number: u32) -> Result<()> {
-        let line = format!("{VERSION} {} {number}\n", self.worktree);
+    pub fn count(&self, repo: &Repo, number: u32, kind: Kind) -> Result<()> {
+        let agents = is_evidence(kind) || had_agents(repo, &self.name)? == Some(true);
+        let who = if agents { AGENTS } else { BY_HAND };
+        let line = format!("{VERSION} {} {number} {who}\n", self.worktree);
         file::replace(
             &counter_path(repo, &self.name),
             line.as_bytes(),
@@ -132,6 +132,34 @@ impl Lane {
     pub fn index_ref(&self, number: u32) -> String {
         format!("{INDEXES}{}/{number:03}", self.name)
     }
+}
+
+/// Whether a tool or a command was ever announced in `lane`, if its counter says so.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn had_agents(repo: &Repo, lane: &str) -> Result<Option<bool>> {
+    Ok(match counter(repo, lane)?.get(3).map(String::as_str) {
+        Some(AGENTS) => Some(true),
+        Some(BY_HAND) => Some(false),
+        _ => None,
+    })
+}
+
+/// Whether a checkpoint of this kind says who is about to change something.
+pub(super) fn is_evidence(kind: Kind) -> bool {
+    matches!(kind, Kind::BeforeWrite | Kind::BeforeCommand)
+}
+
+const AGENTS: &str = "agents";
+const BY_HAND: &str = "by-hand";
+
+/// The words of a lane's counter: version, worktree id, highest number, and whether
+/// agents were ever at work.
+fn counter(repo: &Repo, lane: &str) -> Result<Vec<String>> {
+    let bytes = file::read(&counter_path(repo, lane))?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
 /// The ref of checkpoint `number` of `lane`.

@@ -147,7 +147,7 @@ impl Turn {
         let written = snapshot.sink.finish()?;
         pause::at("HARNESS_TEST_AFTER_WRITE");
         crash::point();
-        self.lane.count(repo, number)?;
+        self.lane.count(repo, number, record.kind)?;
         crash::point();
         let written = whole::keep(repo, written);
         let name = self.lane.checkpoint_ref(number);

@@ -129,7 +129,7 @@ fn publish(repo: &Repo, turn: &Turn, held: Held) -> Result<Checkpoint> {
         &record.message(),
     ))?;
     let _kept = whole::keep(repo, sink.finish()?);
-    turn.lane.count(repo, number)?;
+    turn.lane.count(repo, number, record.kind)?;
     crash::point();
     if let Some(index) = index {
         repo.create_ref(&turn.lane.index_ref(number), index, false)?;
