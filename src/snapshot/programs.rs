@@ -241,7 +241,8 @@ impl<'c> Programs<'c> {
             "core.safecrlf=false".to_owned(),
             "core.fsync=none".to_owned(),
         ];
-        for driver in &self.drivers {
+        let sayable = self.drivers.iter().filter(|name| !name.contains_str("="));
+        for driver in sayable {
             given.push(format!("filter.{driver}.required=true"));
             for way in ["clean", "smudge"] {
                 if config
@@ -278,7 +279,8 @@ impl<'c> Programs<'c> {
     fn write_attributes(&self, folder: &Path) -> Result<()> {
         for entry in self.index.entries() {
             let path = entry.path(self.index);
-            if is_attributes_file(path) {
+            let leads_out = path.split(|b| *b == b'/').any(|name| name == b"..");
+            if is_attributes_file(path) && !leads_out {
                 let file = folder.join(gix::path::from_bstr(path)?);
                 std::fs::create_dir_all(file.parent().unwrap_or(folder))?;
                 let content = self.repo.find_object(entry.id)?;
