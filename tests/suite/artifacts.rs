@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::Repo;
+use crate::common::{Repo, missing};
 
 /// The programs that have a page and completions.
 const PROGRAMS: &[&str] = &["checkpoint", "replay", "shadow", "trajectory"];
@@ -177,22 +177,17 @@ fn a_page_names_exactly_the_settings_that_are_read() {
     }
 }
 
-/// Whether `program` is on this machine; the tests of what it reads have nothing to say otherwise.
-fn installed(repo: &Repo, program: &str) -> bool {
-    repo.sh(&format!("command -v {program}")).code() == Some(0)
-}
-
 #[test]
 fn pages_are_read_without_a_warning() {
     let repo = Repo::outside();
     for program in PROGRAMS {
         let page = file(&format!("man/git-{program}.1"));
         let page = page.display();
-        if installed(&repo, "groff") {
+        if repo.has_programs(&["groff"]) {
             let outcome = repo.sh(&format!("groff -man -ww -Tutf8 -z '{page}'")).ok();
             assert!(outcome.stderr.is_empty(), "{outcome:?}");
         }
-        if installed(&repo, "man") {
+        if repo.has_programs(&["man"]) {
             let utf8 = repo
                 .env("LC_ALL", "C.UTF-8")
                 .env("MANPAGER", "cat")
@@ -268,7 +263,10 @@ fn bash_offers(repo: &Repo, line: &str) -> Option<Vec<String>> {
         "/usr/share/git/completion/git-completion.bash",
         "/opt/homebrew/etc/bash_completion.d/git-completion.bash",
     ];
-    let gits_own = gits_own.iter().find(|path| Path::new(path).exists())?;
+    let Some(gits_own) = gits_own.iter().find(|path| Path::new(path).exists()) else {
+        missing("git's completion for bash");
+        return None;
+    };
     let ours = |program: &str| file(&format!("completions/git-{program}.bash"));
     let script = format!(
         "source '{gits_own}'; source '{}'; source '{}'
@@ -320,7 +318,7 @@ fn bash_completes_git_replay_by_its_own_name() {
     let repo = Repo::with(&[("a", "1\n")]);
     let gits_own = "/usr/share/bash-completion/completions/git";
     if !Path::new(gits_own).exists() {
-        return;
+        return missing("git's completion for bash");
     }
     let ours = file("completions/git-replay.bash");
     let offers = |line: &str| {
@@ -372,7 +370,7 @@ fn bash_completes_the_names_of_shadows() {
 #[test]
 fn fish_completes() {
     let repo = Repo::with(&[("a", "1\n")]);
-    if !installed(&repo, "fish") {
+    if !repo.has_programs(&["fish"]) {
         return;
     }
     repo.save("");
@@ -397,7 +395,7 @@ fn fish_completes() {
 #[test]
 fn zsh_reads_its_completion() {
     let repo = Repo::outside();
-    if !installed(&repo, "zsh") {
+    if !repo.has_programs(&["zsh"]) {
         return;
     }
     for program in PROGRAMS {

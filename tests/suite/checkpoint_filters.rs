@@ -6,7 +6,7 @@ use crate::common::{Repo, texts};
 /// A repository with one file kept by git-lfs, committed and clean.
 fn with_lfs() -> Option<Repo> {
     let repo = Repo::new();
-    if repo.sh("git lfs version").code() != Some(0) {
+    if !repo.has_programs(&["git-lfs"]) {
         return None;
     }
     repo.git("lfs install --local --skip-repo").ok();
@@ -101,7 +101,7 @@ while True:
 #[test]
 fn a_filter_process_is_asked_for_every_file_and_turns_it_back() {
     let repo = Repo::with(&[("x.turn", "before\n")]);
-    if repo.sh("command -v python3").code() != Some(0) {
+    if !repo.has_programs(&["python3"]) {
         return;
     }
     let filter = repo.scene().join("turn.py");

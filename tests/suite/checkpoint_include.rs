@@ -86,7 +86,7 @@ fn what_is_excluded_is_never_captured_nor_touched() {
 /// transaction whose sum is 0; it has written when this returns.
 fn writer(repo: &Repo) -> Option<Child> {
     use std::io::{BufRead, BufReader};
-    if repo.sh("command -v python3 && command -v sqlite3").code() != Some(0) {
+    if !repo.has_programs(&["python3", "sqlite3"]) {
         return None;
     }
     let script = "\

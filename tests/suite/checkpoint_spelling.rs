@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::common::{Repo, texts};
+use crate::common::{Repo, missing, texts};
 
 /// A mounted disk that is blind to case, with a repository on it.
 struct Blind {
@@ -13,7 +13,16 @@ struct Blind {
 }
 
 impl Blind {
+    #[track_caller]
     fn new() -> Option<Self> {
+        let blind = Self::mounted();
+        if blind.is_none() {
+            missing("exFAT through FUSE, and the right to mount it");
+        }
+        blind
+    }
+
+    fn mounted() -> Option<Self> {
         let repo = Repo::outside();
         if !rustix::process::geteuid().is_root() {
             return None;

@@ -9,6 +9,7 @@ mod checkpoint;
 mod outcome;
 mod scene;
 mod shadow;
+mod tools;
 mod tree;
 
 use std::ffi::{OsStr, OsString};
@@ -24,6 +25,7 @@ pub(crate) use outcome::Outcome;
 use scene::Scene;
 pub(crate) use scene::bin_dir;
 pub(crate) use shadow::printed_path;
+pub(crate) use tools::{Mount, missing, not_here};
 pub(crate) use tree::Disk;
 
 /// A folder in a repository of its own, from which commands are run. Cheap to
@@ -158,6 +160,7 @@ impl Repo {
 
     /// The same repository, seen by a user for whom permission bits count: root reads
     /// everything, unless it has given that power away. `None` where neither is to be had.
+    #[track_caller]
     pub(crate) fn for_whom_modes_count(&self) -> Option<Self> {
         let mut other = self.clone();
         if rustix::process::geteuid().is_root() {
@@ -174,8 +177,12 @@ impl Repo {
                 .bare_command("cat", false)
                 .arg(&probe)
                 .stderr(Stdio::null()),
-        )?;
-        (refused.code() == Some(1)).then_some(other)
+        );
+        if refused.is_some_and(|refused| refused.code() == Some(1)) {
+            return Some(other);
+        }
+        missing("a user for whom permission bits count ('setpriv')");
+        None
     }
 
     /// The root of the worktree.

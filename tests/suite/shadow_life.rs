@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use crate::common::Repo;
+use crate::common::{Repo, not_here};
 
 #[test]
 fn from_a_dirty_checkout_to_merged_and_gone() {
@@ -73,6 +73,7 @@ fn npm_project(name: &str) -> Option<Repo> {
         .join("target/npm-fixture")
         .join(name);
     if !fixture.join("node_modules/ms").exists() {
+        not_here("what npm installs ('.ci/run' does that)");
         return None;
     }
     let repo = Repo::new();

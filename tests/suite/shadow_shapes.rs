@@ -35,11 +35,9 @@ fn sha256() {
 
 #[test]
 fn reftable() {
-    let repo = Repo::outside();
-    // Older gits have none.
-    if repo.git("init -q --ref-format=reftable .").code() != Some(0) {
+    let Some(repo) = Repo::reftable() else {
         return;
-    }
+    };
     repo.write("a", "0\n");
     repo.commit_all("base");
     whole_life(&repo);
@@ -233,19 +231,13 @@ fn a_disk_without_room() {
     repo.git("clone -q --bare . ../bare.git").ok();
     // Without files of its own there is nothing to estimate by: the checkout fails.
     let bare = repo.seen_at(repo.scene().join("bare.git"));
-    let disk = repo.scene().join("disk");
-    std::fs::create_dir(&disk).unwrap();
-    let mounted = repo.sh(&format!(
-        "mount -t tmpfs -o size=1m none '{}'",
-        disk.display()
-    ));
-    if mounted.code() != Some(0) {
+    let Some(mount) = repo.mount("1m") else {
         return;
-    }
+    };
     let before = (repo.fingerprint(), repo.worktrees());
-    let refused = repo.git("shadow add t --path ../disk/t");
-    let failed = bare.git("shadow add t --path ../disk/t");
-    repo.sh(&format!("umount '{}'", disk.display())).ok();
+    let refused = repo.git("shadow add t --path ../mount/t");
+    let failed = bare.git("shadow add t --path ../mount/t");
+    drop(mount);
     refused.fails(128).says("has room for");
     failed.fails(128);
     assert_eq!((repo.fingerprint(), repo.worktrees()), before);
