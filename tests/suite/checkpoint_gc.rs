@@ -131,25 +131,47 @@ fn while_a_gc_runs_everything_is_kept_in_a_pack() {
 #[test]
 fn what_cannot_be_saved_is_no_checkpoint() {
     let repo = Repo::with(&[("a", "1\n")]);
-    repo.write("staged", "staged\n");
-    repo.git("add staged").ok();
+    let before = repo.fsck_and_refs();
+    for name in ["staged1", "staged2", "staged3"] {
+        repo.write(name, format!("{name}\n"));
+    }
+    repo.git("add .").ok();
+    // Each of the three tries takes one more blob from the index, and a gc takes that
+    // blob while nothing names it.
     let script = repo.script(
         "always",
         &format!(
-            "cd {}\ngit rm -q --cached --ignore-unmatch staged\n{GC}\ngit add staged",
+            "cd {}\n\
+             git() {{ command git -c core.hooksPath=/dev/null -c commit.gpgsign=false \"$@\"; }}\n\
+             next=$(git ls-files 'staged*' | head -n 1)\n\
+             git rm -q --cached \"$next\"\n{GC}\necho \"$next\" >>../tries",
             repo.root().display()
         ),
     );
-    // Each try finds the file in the index, and each time that blob goes.
-    let gone = repo
-        .env("HARNESS_TEST_AFTER_SCAN", script)
-        .git("checkpoint save");
-    match gone.code() {
-        Some(0) => repo.git("checkpoint fsck").ok(),
-        _ => gone.fails(128).says("a gc took objects"),
-    };
-    repo.git("checkpoint save").ok();
-    repo.git("checkpoint fsck").ok();
+    repo.env("HARNESS_TEST_AFTER_SCAN", script)
+        .git("checkpoint save")
+        .fails(128)
+        .prints("")
+        .says("fatal: a gc took objects of this checkpoint")
+        .says("hint: ");
+    assert_eq!(repo.read("../tries"), "staged1\nstaged2\nstaged3\n");
+    // Neither a checkpoint nor its index state is left, and no number comes twice.
+    assert_eq!(repo.fsck_and_refs(), before);
+    assert_eq!(
+        repo.git("checkpoint list --json").ok().json(),
+        serde_json::json!([])
+    );
+    repo.git("checkpoint save").ok().prints("004");
+    is_whole(&repo, 4, &["a", "staged1", "staged2", "staged3"]);
+}
+
+impl Repo {
+    /// Asserts that the repository is sound; its refs, ours too.
+    #[track_caller]
+    fn fsck_and_refs(&self) -> String {
+        self.fsck();
+        self.git("for-each-ref").ok().out()
+    }
 }
 
 #[test]
