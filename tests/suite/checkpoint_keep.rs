@@ -253,3 +253,51 @@ fn prune_takes_one_lane_unless_all_are_meant() {
     repo.git("checkpoint prune --keep 1 --all -y").ok();
     assert_eq!(repo.checkpoints().len(), 2);
 }
+
+/// Drops and prunes in a repository of another kind.
+#[track_caller]
+fn drops_and_prunes(repo: &Repo) {
+    repo.write("a", "0\n");
+    repo.commit_all("base");
+    for number in 1..=5 {
+        repo.write("a", format!("{number}\n"));
+        repo.git("checkpoint save -q").ok();
+    }
+    let commit = repo.oid("refs/harness/checkpoints/main/002");
+    repo.git("checkpoint drop 2")
+        .ok()
+        .prints_first(&format!("dropped main/002 {commit}"));
+    assert_eq!(left(repo), [1, 3, 4, 5]);
+    repo.git("checkpoint prune --keep 2 -y").ok();
+    assert_eq!(left(repo), [4, 5]);
+    let refs = repo.git("for-each-ref --format='%(refname)' refs/harness");
+    assert!(!refs.ok().out().contains("/001"), "index states go along");
+    repo.git("gc -q --prune=now").ok();
+    repo.run(["cat-file", "-e", &commit]).fails(1);
+    repo.git("checkpoint save").ok().prints("006");
+    repo.git("checkpoint undo 4 -y").ok();
+    assert_eq!(repo.read("a"), "4\n");
+    repo.git("checkpoint fsck").ok();
+    repo.fsck();
+}
+
+impl crate::common::Outcome {
+    /// Asserts that standard output begins with `start`.
+    #[track_caller]
+    fn prints_first(self, start: &str) -> Self {
+        assert!(self.out().starts_with(start), "{self:?}");
+        self
+    }
+}
+
+#[test]
+fn sha256_repositories_drop_and_prune() {
+    drops_and_prunes(&Repo::init("--object-format=sha256"));
+}
+
+#[test]
+fn reftable_repositories_drop_and_prune() {
+    if let Some(repo) = Repo::reftable() {
+        drops_and_prunes(&repo);
+    }
+}

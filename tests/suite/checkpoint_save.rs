@@ -218,25 +218,12 @@ fn survives_gc_and_writes_no_reflog() {
 }
 
 #[test]
-fn fires_no_hook_and_signs_nothing() {
+fn signs_nothing() {
     let repo = small();
-    let hooks = repo.scene().join("hooks");
-    std::fs::create_dir(&hooks).unwrap();
-    for hook in [
-        "reference-transaction",
-        "post-index-change",
-        "pre-commit",
-        "post-commit",
-    ] {
-        repo.script(
-            &format!("hooks/{hook}"),
-            "echo fired >>\"$HOME/mark\"\nexit 1",
-        );
-    }
-    repo.run(["config", "core.hooksPath", hooks.to_str().unwrap()])
-        .ok();
     repo.git("config commit.gpgSign true").ok();
-    repo.git("config gpg.program false").ok();
+    let program = repo.script("sign", "echo fired >>\"$HOME/mark\"\nexit 1");
+    repo.run(["config", "gpg.program", program.to_str().unwrap()])
+        .ok();
     repo.write("a", "2\n");
     repo.git("checkpoint save").ok();
     repo.write("a", "3\n");
@@ -410,10 +397,35 @@ fn an_unreadable_tracked_file_keeps_what_git_knows_and_says_so() {
     let Some(repo) = small().for_whom_modes_count() else {
         return;
     };
+    let known = repo.oid("HEAD:a");
     repo.write("a", "changed\n");
     repo.chmod("a", 0);
     let saved = repo.save("");
     assert_eq!(paths(&saved["skipped"]), ["a"]);
+    assert_eq!(repo.oid("refs/harness/checkpoints/main/001:a"), known);
+}
+
+#[test]
+fn a_tracked_file_in_an_unreadable_folder_keeps_what_git_knows_too() {
+    let Some(repo) = small().for_whom_modes_count() else {
+        return;
+    };
+    let known = repo.oid("HEAD:dir");
+    repo.write("a", "changed\n");
+    repo.write("dir/b", "changed\n");
+    repo.write("dir/untracked", "new\n");
+    repo.chmod("dir", 0);
+    let saved = repo.save("");
+    // An unreadable folder is no empty one: what was in it is not deleted by an undo.
+    repo.write("a", "2\n");
+    let told = repo.undo("1").ok().json();
+    repo.chmod("dir", 0o755);
+    assert_eq!(paths(&saved["skipped"]), ["dir/"]);
+    assert_eq!(repo.oid("refs/harness/checkpoints/main/001:dir"), known);
+    assert_eq!(texts(&told["written"]), ["a"]);
+    repo.undo("1 -y").ok();
+    assert_eq!(repo.read("dir/b"), "changed\n");
+    assert_eq!(repo.read("dir/untracked"), "new\n");
 }
 
 #[test]
