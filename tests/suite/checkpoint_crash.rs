@@ -321,3 +321,55 @@ fn a_file_made_in_the_middle_where_none_was_stays() {
     );
     assert_eq!(paths(&outcome.json()["left_alone"]), ["a", "dir/b"]);
 }
+
+#[test]
+fn a_folder_that_became_a_link_in_the_middle_leads_nowhere() {
+    let repo = Repo::with(&[
+        ("dir/changed", "0\n"),
+        ("dir/gone", "0\n"),
+        ("dir/deep/changed", "0\n"),
+        ("other", "0\n"),
+    ]);
+    repo.save("");
+    repo.write("dir/changed", "1\n");
+    repo.remove("dir/gone");
+    repo.write("dir/made", "1\n");
+    repo.write("dir/deep/changed", "1\n");
+    repo.write("other", "1\n");
+    // The very same files lie behind the link: only the way there is another.
+    let script = repo.script(
+        "swap",
+        &format!(
+            "cd '{}' && mv dir ../outside && ln -s ../outside dir",
+            repo.root().display()
+        ),
+    );
+    let outside = |repo: &Repo| {
+        ["changed", "made", "deep/changed"].map(|name| {
+            let path = format!("../outside/{name}");
+            (repo.read(&path), repo.stamp(&path))
+        })
+    };
+    let before = ["changed", "made", "deep/changed"].map(|name| {
+        let path = format!("dir/{name}");
+        (repo.read(&path), repo.stamp(&path))
+    });
+    let told = repo
+        .env("HARNESS_TEST_PAUSE", &script)
+        .undo("1 --others=revert")
+        .fails(1)
+        .json();
+    assert_eq!(outside(&repo), before, "{told}");
+    let names: Vec<_> = std::fs::read_dir(repo.path("../outside"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(repo.path("dir").is_symlink());
+    assert_eq!(
+        paths(&told["left_alone"]),
+        ["dir/changed", "dir/deep/changed", "dir/gone"]
+    );
+    assert_eq!(repo.read("other"), "0\n", "the others are restored");
+    nothing_staged(&repo);
+}

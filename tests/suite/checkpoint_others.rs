@@ -154,8 +154,8 @@ fn an_unclosed_window_proves_nothing() {
     assert_eq!(repo.read("a"), "by whom?\n");
 }
 
-/// Moves the time of checkpoint 1 back by so many seconds.
-fn begun_earlier(repo: &Repo, seconds: u64) {
+/// Moves the time of checkpoint 1 by so many seconds.
+fn begun(repo: &Repo, seconds: i64) {
     let name = "refs/harness/checkpoints/main/001";
     let commit = repo.run(["cat-file", "commit", name]).ok().out();
     let author = commit
@@ -163,8 +163,8 @@ fn begun_earlier(repo: &Repo, seconds: u64) {
         .find(|line| line.starts_with("author "))
         .unwrap();
     let stamp = author.rsplit(' ').nth(1).unwrap();
-    let earlier = stamp.parse::<u64>().unwrap() - seconds;
-    let commit = commit.replace(author, &author.replace(stamp, &earlier.to_string())) + "\n";
+    let moved = stamp.parse::<i64>().unwrap() + seconds;
+    let commit = commit.replace(author, &author.replace(stamp, &moved.to_string())) + "\n";
     let commit = repo
         .feed("hash-object -t commit -w --stdin", commit)
         .ok()
@@ -177,7 +177,7 @@ fn a_window_longer_than_allowed_proves_nothing() {
     let repo = small();
     repo.git("checkpoint save --before=command --tool bash")
         .ok();
-    begun_earlier(&repo, 20 * 60);
+    begun(&repo, -20 * 60);
     repo.write("a", "by whom?\n");
     repo.git("checkpoint save --after 1").ok();
     repo.git("checkpoint undo --to 1").fails(1).says("20 min");
@@ -189,13 +189,47 @@ fn a_window_longer_than_allowed_proves_nothing() {
 
 #[test]
 fn a_file_moved_by_a_command_was_not_made_by_it() {
+    // No checkpoint has what is ignored: where it goes, the only copy goes.
+    let moved = |seconds: i64| {
+        let repo = small();
+        repo.write(".gitignore", "private/\n");
+        repo.commit_all("ignore");
+        repo.write("private/mine", "the developer's own\n");
+        repo.git("checkpoint save --before=command --tool bash")
+            .ok();
+        begun(&repo, seconds);
+        repo.rename("private/mine", "moved");
+        repo.git("checkpoint save --after 1").ok();
+        repo
+    };
+    // The window began after the file was born: it was moved, and that is said.
+    let repo = moved(2);
+    let asked = repo
+        .undo("--to 1")
+        .fails(1)
+        .says("moved here, not made")
+        .json();
+    assert_eq!(asked["needs"], "others");
+    assert_eq!(texts(&asked["others"]), ["moved"]);
+    assert_eq!(repo.read("moved"), "the developer's own\n");
+    let told = repo.undo("--to 1 --agent-only").ok().json();
+    assert_eq!(texts(&told["kept"]), ["moved"]);
+    assert_eq!(repo.read("moved"), "the developer's own\n");
+    // The same, born within the window: made by the command, and not asked about.
+    let repo = moved(-2);
+    let told = repo.undo("--to 1").ok().json();
+    assert_eq!(texts(&told["deleted"]), ["moved"]);
+}
+
+#[test]
+fn a_file_moved_from_where_it_was_captured_needs_no_question() {
     let repo = small();
     repo.write("mine", "the developer's own\n");
     repo.git("checkpoint save --before=command --tool bash")
         .ok();
     repo.rename("mine", "moved");
     repo.git("checkpoint save --after 1").ok();
-    repo.git("checkpoint undo --to 1 -y").ok();
+    repo.git("checkpoint undo --to 1").ok();
     assert_eq!(repo.read("mine"), "the developer's own\n");
     assert!(!repo.exists("moved"));
 }
@@ -232,6 +266,55 @@ fn a_surprising_number_of_deletions_is_asked_even_with_yes() {
     assert!(repo.exists("many/59"));
     repo.git("checkpoint undo --others=revert").ok();
     assert!(!repo.exists("many"));
+}
+
+#[test]
+fn fifty_deletions_and_more_than_half_of_all_are_a_surprise() {
+    // Files that stay, files that would go (staged, so that they are files of the
+    // repository), and whether that is asked although the answer was given.
+    for (stay, go, asked) in [
+        (1, 49, false),
+        (1, 50, true),
+        (49, 50, true),
+        (50, 50, false),
+        (59, 60, true),
+    ] {
+        let repo = Repo::new();
+        for number in 0..stay {
+            repo.write(format!("stay/{number}"), "x\n");
+        }
+        repo.commit_all("base");
+        repo.save("");
+        for number in 0..go {
+            repo.write(format!("go/{number}"), "x\n");
+        }
+        repo.git("add go").ok();
+        let code = repo.git("checkpoint undo -y").code();
+        assert_eq!(code, Some(i32::from(asked)), "{stay} stay, {go} go");
+        assert_eq!(repo.exists("go"), asked, "{stay} stay, {go} go");
+        assert!(repo.exists("stay"));
+    }
+}
+
+#[test]
+fn the_question_lists_twenty_and_counts_the_rest() {
+    for (made, more) in [(20, None), (25, Some("and 5 more"))] {
+        let repo = meanwhile(|_| {});
+        for number in 10..10 + made {
+            repo.write(format!("made{number}"), "developer\n");
+        }
+        let mut terminal = repo.on_terminal(&["checkpoint", "undo", "--to", "1"]);
+        let shown = terminal.shows("> ");
+        terminal.press("q");
+        assert_eq!(terminal.ends().0, 1);
+        let lines = shown.lines().filter(|line| line.contains("  made"));
+        assert_eq!(lines.count(), 20, "{shown}");
+        assert!(shown.contains("made29"), "{shown}");
+        match more {
+            Some(more) => assert!(shown.contains(more) && !shown.contains("made30"), "{shown}"),
+            None => assert!(!shown.contains(" more"), "{shown}"),
+        }
+    }
 }
 
 #[test]

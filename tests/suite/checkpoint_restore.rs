@@ -196,7 +196,8 @@ fn an_ignore_line_added_meanwhile_costs_no_file() {
     repo.save("");
     repo.agent_writes(".gitignore", "cache/\n");
     repo.write("cache/result", "a day of work\n");
-    repo.git("checkpoint undo --to 1 --others=revert");
+    let told = repo.undo("--to 1 --others=revert").json();
+    assert_eq!(texts(&told["deleted"]), [".gitignore"]);
     assert!(!repo.exists(".gitignore"));
     assert_eq!(repo.read("cache/result"), "a day of work\n");
 }
@@ -211,7 +212,16 @@ fn an_ignore_line_dropped_meanwhile_costs_no_file() {
     repo.save("");
     repo.agent_writes(".gitignore", "");
     repo.agent_writes("a", "changed\n");
-    repo.git("checkpoint undo --to 1 --others=revert");
+    let told = repo.undo("--to 1 --others=revert").ok().json();
+    assert_eq!(
+        told["left_alone"],
+        serde_json::json!([
+            {"path": "cache/result", "reason": "ignored when the checkpoint was taken"},
+            {"path": "secret", "reason": "ignored when the checkpoint was taken"},
+        ])
+    );
+    assert_eq!(texts(&told["written"]), [".gitignore", "a"]);
+    assert_eq!(texts(&told["deleted"]), [""; 0]);
     assert_eq!(repo.read(".gitignore"), "secret\ncache/\n");
     assert_eq!(repo.read("a"), "1\n");
     assert_eq!(repo.read("secret"), "key\n");
@@ -226,7 +236,13 @@ fn a_nested_ignore_file_counts_in_both_trees() {
     repo.write("dir/local", "mine\n");
     repo.save("");
     repo.remove("dir/.gitignore");
-    repo.git("checkpoint undo --others=revert");
+    let told = repo.undo("--others=revert").ok().json();
+    assert_eq!(
+        told["left_alone"],
+        serde_json::json!([
+            {"path": "dir/local", "reason": "ignored when the checkpoint was taken"},
+        ])
+    );
     assert_eq!(repo.read("dir/local"), "mine\n");
     assert_eq!(repo.read("dir/.gitignore"), "/local\n");
 }
@@ -263,7 +279,11 @@ fn a_nested_repository_made_meanwhile_is_not_deleted() {
     repo.agent_writes("a", "changed\n");
     nest(&repo, "inner");
     repo.write("inner/uncommitted", "u\n");
-    repo.undo("--to 1 --others=revert");
+    let told = repo.undo("--to 1 --others=revert").fails(1).json();
+    assert_eq!(
+        told["left_alone"],
+        serde_json::json!([{"path": "inner", "reason": "a repository of its own"}])
+    );
     assert_eq!(repo.read("a"), "1\n");
     assert_eq!(repo.read("inner/file"), "inside\n");
     assert_eq!(repo.read("inner/uncommitted"), "u\n");
@@ -276,8 +296,16 @@ fn a_nested_repository_that_was_there_is_left_alone() {
     nest(&repo, "inner");
     repo.agent_writes("a", "changed\n");
     repo.write("inner/file", "edited\n");
+    // With the commit of then checked out it is as it was, dirty or not.
+    let told = repo.undo("--to 1 --others=revert").ok().json();
+    assert_eq!(paths(&told["left_alone"]), [""; 0]);
+    repo.write("a", "changed\n");
     repo.sh("git -C inner commit -q -a -m more").ok();
-    repo.undo("--to 1 --others=revert");
+    let told = repo.undo("--to 1 --others=revert").fails(1).json();
+    assert_eq!(
+        told["left_alone"],
+        serde_json::json!([{"path": "inner", "reason": "a repository of its own"}])
+    );
     assert_eq!(repo.read("a"), "1\n");
     assert_eq!(repo.read("inner/file"), "edited\n");
 }

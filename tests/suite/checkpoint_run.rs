@@ -91,6 +91,74 @@ fn what_it_wrote_outside_the_fence_is_put_back() {
 }
 
 #[test]
+fn what_is_doubtful_outside_the_fence_is_left_and_listed() {
+    let repo = small();
+    let window = "-c checkpoint.window=0 checkpoint run --allow dir";
+    let command = "sh -c 'echo 9 >a; rm b; echo 9 >dir/c; echo n >new'";
+    let ran = repo.git(&format!("{window} -- {command}")).fails(1);
+    let (_, listed) = ran
+        .err()
+        .split_once("not surely by the command, and left:\n")
+        .map(|(before, after)| (before.to_owned(), after.to_owned()))
+        .unwrap_or_else(|| panic!("{ran:?}"));
+    let listed: Vec<&str> = listed.lines().take(3).map(str::trim).collect();
+    assert_eq!(listed, ["a", "b", "new"]);
+    assert_eq!(
+        (repo.read("a"), repo.read("dir/c"), repo.read("new")),
+        ("9\n".into(), "9\n".into(), "n\n".into())
+    );
+    assert!(!repo.exists("b"));
+    // The same as JSON, and with a test that fails: nothing is taken back that is doubtful.
+    repo.git("checkpoint undo 1 -y").ok();
+    let told = repo
+        .git(&format!("{window} --test false --json -- {command}"))
+        .fails(1)
+        .json();
+    assert_eq!(told["put_back"], serde_json::json!([]));
+    assert_eq!(told["left_alone"], serde_json::json!(["a", "b", "new"]));
+    assert_eq!(told["rolled_back"], serde_json::json!([]));
+    assert_eq!(repo.read("a"), "9\n");
+}
+
+#[test]
+fn json_tells_it_after_the_commands_own_output() {
+    let repo = small();
+    let told = |arguments: &str, code: i32| {
+        let ran = repo.git(&format!("checkpoint run --json {arguments}"));
+        let ran = ran.fails(code);
+        let lines = ran.lines();
+        let (first, last) = (lines.first().cloned(), lines.last().cloned());
+        let json: serde_json::Value = serde_json::from_str(&last.unwrap()).unwrap();
+        (first.unwrap(), json)
+    };
+    assert_eq!(
+        told("-- sh -c 'echo out; echo 9 >a; exit 7'", 7),
+        (
+            "out".to_owned(),
+            serde_json::json!({
+                "before": 1, "after": 2, "exit": 7, "test": null,
+                "rolled_back": [], "put_back": [], "left_alone": [],
+            })
+        )
+    );
+    assert_eq!(
+        told(
+            "--allow dir --test 'exit 3' -- sh -c 'echo out; echo 8 >a; echo 8 >dir/c; rm dir/c'",
+            1
+        )
+        .1,
+        serde_json::json!({
+            "before": 3, "after": 4, "exit": 0, "test": 3,
+            "rolled_back": ["dir/c"], "put_back": ["a"], "left_alone": [],
+        })
+    );
+    assert_eq!(
+        (repo.read("a"), repo.read("dir/c")),
+        ("9\n".into(), "3\n".into())
+    );
+}
+
+#[test]
 fn without_a_checkpoint_it_does_not_run() {
     let repo = small();
     repo.git("config checkpoint.maxFiles 1").ok();

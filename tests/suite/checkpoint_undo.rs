@@ -211,6 +211,100 @@ fn a_dry_run_shows_the_plan_and_does_nothing() {
     assert_eq!(done["deleted"], planned["deleted"]);
 }
 
+/// Everything below `.git` but the locks, which name who held them last.
+fn inside_git(repo: &Repo) -> String {
+    repo.sh("find .git -type f ! -name '*.lock' -exec sha256sum '{}' + | sort -k 2")
+        .ok()
+        .out()
+}
+
+#[test]
+fn what_only_looks_writes_no_object() {
+    let repo = edited();
+    repo.write("a", "a content that no object has\n");
+    repo.write("made", "this one too\n");
+    repo.mkdir("empty");
+    let before = (inside_git(&repo), repo.disk());
+    let count = repo.git("count-objects -v").ok().out();
+    for looks in [
+        "undo -n",
+        "undo -n --to 1",
+        "undo -n --to 1 --json",
+        "undo -n --to 1 --index",
+        "undo -n --to 1 --head",
+        "undo -n --to 1 --others=keep",
+        "redo -n",
+        "list",
+        "list --json",
+        "list --all",
+        "list -- a",
+        "show 1",
+        "show 1 --stat",
+        "show 1 -p",
+        "diff 1 2",
+        "diff 1",
+        "diff 1 --stat",
+        "status",
+        "status --json",
+        "fsck",
+        "drop -n 1",
+        "prune -n --keep 1",
+        "prune -n",
+    ] {
+        // A patch is shown by the user's own diff program.
+        let looked = repo
+            .as_configured_here()
+            .git(&format!("checkpoint {looks}"));
+        assert!(matches!(looked.code(), Some(0 | 1)), "{looked:?}");
+        assert_eq!(
+            repo.git("count-objects -v").ok().out(),
+            count,
+            "git checkpoint {looks}"
+        );
+        assert_eq!(
+            (inside_git(&repo), repo.disk()),
+            before,
+            "git checkpoint {looks}"
+        );
+    }
+}
+
+#[test]
+fn redo_tells_and_shows_its_plan_as_undo_does() {
+    let repo = edited();
+    repo.write("made", "by hand\n");
+    repo.git("checkpoint undo --to 1 --others=revert").ok();
+    let before = (repo.disk(), repo.fingerprint(), repo.checkpoints());
+    let shown = repo.git("checkpoint redo -n").ok();
+    assert_eq!(
+        shown.lines(),
+        [
+            "would restore 004 (before undo to 001)",
+            "  write   a",
+            "  write   b",
+            "  write   made",
+        ]
+    );
+    let planned = repo.git("checkpoint redo -n --json").ok().json();
+    assert_eq!(planned["target"], 4);
+    assert_eq!(texts(&planned["written"]), ["a", "b", "made"]);
+    assert!(planned["restored"].is_null() && planned["safety"].is_null());
+    assert_eq!(
+        (repo.disk(), repo.fingerprint(), repo.checkpoints()),
+        before
+    );
+    let told = repo.git("checkpoint redo --json").ok().json();
+    assert_eq!(
+        told,
+        serde_json::json!({
+            "restored": 4, "lane": "main", "safety": 5, "written": ["a", "b", "made"],
+            "deleted": [], "kept": [], "left_alone": [], "verified": true, "wrong": [],
+        })
+    );
+    holds(&repo, "2", "1");
+    repo.git("checkpoint redo --json").fails(1);
+}
+
 #[test]
 fn a_pathspec_limits_it() {
     let repo = edited();
