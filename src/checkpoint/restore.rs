@@ -21,7 +21,7 @@ use crate::snapshot::include;
 use crate::snapshot::restore::apply::Applier;
 use crate::snapshot::restore::journal::Journal;
 use crate::snapshot::restore::pause;
-use crate::snapshot::restore::plan::{self, LeftAlone, Plan, Target};
+use crate::snapshot::restore::plan::{self, LeftAlone, Plan, Step, Target, ThenIgnored};
 use crate::snapshot::restore::seen;
 use crate::snapshot::restore::stage::{Source, Stage};
 use crate::snapshot::root::Root;
@@ -249,15 +249,14 @@ fn goal(repo: &Repo, target: &Checkpoint) -> Result<Target> {
     })
 }
 
-/// Paths in scope that are not as `target` has them after all: planned again, nothing
-/// must be left to do.
+/// Steps in scope that are still to be done: planned again, there must be none.
 fn still_other(
     repo: &Repo,
     root: &Root,
     wish: &mut Wish<'_>,
     target: &Checkpoint,
     done: &BTreeSet<&BString>,
-) -> Result<Vec<BString>> {
+) -> Result<Vec<Step>> {
     let goal = goal(repo, target)?;
     let mut in_scope = |path: &BStr| wish.scope.includes(path);
     let mut now = look(repo, Vec::new(), goal.include.clone(), true)?;
@@ -268,8 +267,8 @@ fn still_other(
         trees = Trees::new(repo, now.sink.tree_contents());
     }
     let plan = plan::plan(repo, &trees, root, &goal, &now, &mut in_scope)?;
-    let paths = plan.steps.into_iter().map(|step| step.path);
-    Ok(paths.filter(|path| !done.contains(path)).collect())
+    let steps = plan.steps.into_iter();
+    Ok(steps.filter(|step| !done.contains(&step.path)).collect())
 }
 
 fn look(repo: &Repo, also: Vec<BString>, include: Vec<BString>, dry_run: bool) -> Result<Snapshot> {
@@ -418,8 +417,21 @@ fn carry_out(
     let known = kept.iter().chain(left_alone.iter().map(|left| &left.path));
     let known = known.chain(&applied.written).chain(&applied.deleted);
     let known: BTreeSet<&BString> = known.collect();
-    wrong.extend(still_other(repo, &root, wish, &target, &known)?);
+    let open = still_other(repo, &root, wish, &target, &known)?;
+    let mut hidden = ThenIgnored::of_tree(repo, safety.tree)?;
+    for step in open {
+        if step.then.is_none() && hidden.covers(step.path.as_bstr())? {
+            left_alone.push(LeftAlone {
+                path: step.path,
+                reason: "ignored until now, and so in no checkpoint".to_owned(),
+                against: false,
+            });
+        } else {
+            wrong.push(step.path);
+        }
+    }
     wrong.sort();
+    left_alone.sort();
     crash::point();
     Ok(Restored {
         target,

@@ -1,6 +1,7 @@
 //! `git checkpoint undo`.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::Args;
 
@@ -217,7 +218,8 @@ fn require_a_match(repo: &Repo, specs: &[OsString], tree: Option<gix::ObjectId>)
                 .iter()
                 .any(|e| scope.includes(e.path(state)))
         };
-        if !has(&now) && !then.as_ref().is_some_and(&mut has) {
+        let is_there = Path::new(spec).symlink_metadata().is_ok();
+        if !is_there && !has(&now) && !then.as_ref().is_some_and(&mut has) {
             return Err(hinted(
                 format!("pathspec '{}' did not match any file", spec.display()),
                 "paths are relative to the current folder, as everywhere in git",

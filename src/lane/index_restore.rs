@@ -144,7 +144,11 @@ impl Plan {
                 let lost = then.iter().filter(|path| lines.contains_key(*path));
                 let add = then.difference(&now).chain(lost).cloned().collect();
                 flags.push((OPTIONS[number].0, add));
-                flags.push((OPTIONS[number].1, now.difference(&then).cloned().collect()));
+                // Nor has one of these any, if it is there at all.
+                let kept = now
+                    .difference(&then)
+                    .filter(|path| !lines.contains_key(*path));
+                flags.push((OPTIONS[number].1, kept.cloned().collect()));
             }
         }
         Ok(Plan { info, flags })

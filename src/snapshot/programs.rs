@@ -244,12 +244,12 @@ impl<'c> Programs<'c> {
         let sayable = self.drivers.iter().filter(|name| !name.contains_str("="));
         for driver in sayable {
             given.push(format!("filter.{driver}.required=true"));
-            for way in ["clean", "smudge"] {
-                if config
-                    .string(format!("filter.{driver}.{way}").as_str())
-                    .is_none()
-                {
-                    given.push(format!("filter.{driver}.{way}=cat"));
+            for way in ["clean", "smudge", "process"] {
+                let command = config.string(format!("filter.{driver}.{way}").as_str());
+                match command {
+                    Some(command) => given.push(format!("filter.{driver}.{way}={OURS}{command}")),
+                    None if way == "process" => {}
+                    None => given.push(format!("filter.{driver}.{way}=cat")),
                 }
             }
         }
@@ -304,6 +304,11 @@ impl<'c> Programs<'c> {
         self.scratch.as_ref().context("no temporary folder")
     }
 }
+
+/// Before a filter's own command, which git gives to a shell: should it commit, its
+/// objects belong in the repository and not in our scratch folder.
+const OURS: &str = "unset GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_DIR \
+                    GIT_WORK_TREE GIT_FLUSH; ";
 
 fn objects(scratch: &TempDir) -> PathBuf {
     scratch.path().join("objects")

@@ -346,8 +346,10 @@ fn is_as_indexed(index: &Index, change: &Change) -> bool {
     let (path, now) = change;
     let state = index.state();
     match (state.entry_by_path(path.as_bstr()), now) {
+        // Of a conflict it may be another stage, which the tree will not have.
         (Some(entry), Some((mode, id))) => {
-            entry.mode == *mode
+            entry.stage_raw() == 0
+                && entry.mode == *mode
                 && entry.id == *id
                 && !entry
                     .flags

@@ -35,7 +35,6 @@ fn everything(repo: &Repo) {
     repo.write("e", "ours\n");
     repo.commit_all("ours");
     repo.git("merge -q other").fails(1);
-    repo.write("e", "half resolved\n");
     repo.write("intended", "to be added\n");
     repo.git("add -N intended").ok();
     repo.git("update-index --assume-unchanged b").ok();

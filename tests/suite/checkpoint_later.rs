@@ -141,9 +141,11 @@ fn a_rollback_does_not_write_over_another_branch() {
         repo.write("a", "other\n");
         repo.git("commit -q -a -m other").ok();
         repo.git("checkout -q main").ok();
-        repo.git(&format!("checkpoint run {options} -- git switch -q other"))
-            .fails(1)
-            .says("you are now on 'other'");
+        repo.git(&format!(
+            "checkpoint run {options} -- git -c core.hooksPath=/dev/null switch -q other"
+        ))
+        .fails(1)
+        .says("you are now on 'other'");
         assert_eq!(repo.read("a"), "other\n", "{options}");
         assert_eq!(repo.git("status --porcelain").ok().out(), "");
     }
@@ -340,4 +342,91 @@ fn what_is_written_while_the_undo_ends_is_told() {
         assert_eq!(texts(&told["wrong"]), [wrong], "{what}");
         assert_eq!(texts(&told["written"]), ["a"], "{what}");
     }
+}
+
+#[test]
+fn a_conflicted_file_that_is_as_ours_is_captured_like_any_other() {
+    for resolve in [
+        "git checkout -q --ours a",
+        "git checkout -q --theirs a",
+        "true",
+    ] {
+        let repo = Repo::with(&[("a", "base\n"), ("gone", "base\n")]);
+        repo.git("checkout -q -b other").ok();
+        repo.write("a", "theirs\n");
+        repo.remove("gone");
+        repo.commit_all("theirs");
+        repo.git("checkout -q main").ok();
+        repo.write("a", "ours\n");
+        repo.write("gone", "ours\n");
+        repo.commit_all("ours");
+        repo.git("merge -q other").fails(1);
+        repo.sh(resolve).ok();
+        let disk = repo.disk();
+        let saved = repo.save("");
+        let held = repo.run(["ls-tree", "--name-only", saved["tree"].as_str().unwrap()]);
+        assert_eq!(held.ok().lines(), ["a", "gone"], "{resolve}");
+        repo.write("a", "spoilt\n");
+        repo.write("gone", "spoilt\n");
+        repo.git("checkpoint undo 1 --others=revert").ok();
+        assert_eq!(repo.disk(), disk, "{resolve}");
+    }
+}
+
+#[test]
+fn the_flags_of_an_entry_that_was_not_there_are_no_matter() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git("checkpoint save").ok();
+    repo.write("n", "n\n");
+    repo.git("add n").ok();
+    repo.git("update-index --assume-unchanged n").ok();
+    repo.git("checkpoint undo 1 --index --others=revert").ok();
+    assert_eq!(repo.git("ls-files").ok().lines(), ["a"]);
+    assert!(!repo.exists(".git/harness/restore"), "no journal is left");
+}
+
+#[test]
+fn what_cannot_be_read_any_more_is_told() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    let Some(user) = repo.for_whom_modes_count() else {
+        return;
+    };
+    user.git("checkpoint save").ok();
+    user.write("a", "changed\n");
+    user.chmod("a", 0);
+    let told = user.undo("--to 1 --others=revert").fails(1).json();
+    assert_eq!(paths(&told["left_alone"]), ["a"]);
+}
+
+#[test]
+fn what_an_ignore_line_hid_until_the_undo_is_listed() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.git("checkpoint save").ok();
+    repo.write(".gitignore", "cache/\n");
+    repo.write("cache/r", "w\n");
+    let told = repo.undo("1 --others=revert").ok().json();
+    assert_eq!(told["verified"], true);
+    assert_eq!(paths(&told["left_alone"]), ["cache/r"]);
+    assert_eq!(repo.read("cache/r"), "w\n");
+}
+
+#[test]
+fn a_pathspec_may_name_what_is_only_on_disk() {
+    let repo = Repo::with(&[("a", "1\n")]);
+    repo.sh("mkdir p && mkfifo p/x").ok();
+    repo.git("checkpoint save").ok();
+    repo.sh("rm p/x && echo f >p/x").ok();
+    repo.git("checkpoint undo 1 --others=revert -- p").ok();
+}
+
+#[test]
+fn a_filter_that_commits_commits_into_the_repository() {
+    let repo = Repo::with(&[("a", "1\n"), (".gitattributes", "*.r filter=f\n")]);
+    let commit = "git -c user.name=f -c user.email=f@localhost -c commit.gpgsign=false \
+                  -c core.hooksPath=/dev/null commit -q --allow-empty -m filter >&2; cat";
+    repo.run(["config", "filter.f.clean", commit]).ok();
+    repo.write("x.r", "abc\n");
+    repo.git("checkpoint save").ok();
+    repo.git("log -1 --format=%s").ok().prints("filter");
+    repo.git("fsck --strict").ok();
 }

@@ -195,17 +195,25 @@ fn list_uncaptured(
     for skipped in &now.skipped {
         let path = skipped.path.as_bstr();
         let path = path.strip_suffix(b"/").unwrap_or(path).as_bstr();
+        let then = trees.value(tree, path)?;
         let is_known = covering(&target.skipped, path).is_some()
-            || now.index.state().entry_by_path(path).is_some()
-            || trees.value(tree, path)?.is_some()
+            // Another repository, of which the commit is compared and no more.
+            || matches!(then, Some((Mode::COMMIT, _)))
             || plan.left_alone.iter().any(|left| left.path == path);
-        if !is_known && in_scope(path) {
-            plan.left_alone.push(LeftAlone {
-                path: skipped.path.clone(),
-                reason: format!("not captured, and so not deleted: {}", skipped.reason),
-                against: false,
-            });
+        if is_known || !in_scope(path) {
+            continue;
         }
+        // What the target has may be another thing by now.
+        let against = then.is_some();
+        let reason = match against {
+            true => format!("it cannot be captured now: {}", skipped.reason),
+            false => format!("not captured, and so not deleted: {}", skipped.reason),
+        };
+        plan.left_alone.push(LeftAlone {
+            path: skipped.path.clone(),
+            reason,
+            against,
+        });
     }
     Ok(())
 }
@@ -348,27 +356,40 @@ fn covering<'s>(skipped: &'s [Skipped], path: &BStr) -> Option<&'s Skipped> {
     })
 }
 
-/// The ignore rules of the target's tree, read only when they are not today's.
-struct ThenIgnored {
+/// The ignore rules of a tree.
+pub struct ThenIgnored {
     rules: Option<(Index, gix::ThreadSafeRepository)>,
 }
 
 impl ThenIgnored {
+    /// Those of `tree`, on top of the ones that are in no tree.
+    ///
+    /// # Errors
+    /// When the tree cannot be read.
+    pub fn of_tree(repo: &Repo, tree: ObjectId) -> Result<Self> {
+        let shared = repo.gix().clone().into_sync();
+        Ok(ThenIgnored {
+            rules: Some((Index::of_tree(repo, tree)?, shared)),
+        })
+    }
+
+    /// Those of the target's tree, read only when they are not today's.
     fn new(repo: &Repo, tree: ObjectId, differences: &[Difference]) -> Result<Self> {
         let is_rule = |path: &BString| {
             path.strip_suffix(b".gitignore")
                 .is_some_and(|folder| folder.is_empty() || folder.ends_with(b"/"))
         };
-        let rules = if differences.iter().any(|d| is_rule(&d.path)) {
-            let shared = repo.gix().clone().into_sync();
-            Some((Index::of_tree(repo, tree)?, shared))
-        } else {
-            None
-        };
-        Ok(ThenIgnored { rules })
+        match differences.iter().any(|d| is_rule(&d.path)) {
+            true => Self::of_tree(repo, tree),
+            false => Ok(ThenIgnored { rules: None }),
+        }
     }
 
-    fn covers(&mut self, path: &BStr) -> Result<bool> {
+    /// Whether they ignore the file at `path`, or a folder above it.
+    ///
+    /// # Errors
+    /// When a rule cannot be read.
+    pub fn covers(&mut self, path: &BStr) -> Result<bool> {
         let Some((index, shared)) = &self.rules else {
             return Ok(false);
         };
