@@ -8,6 +8,7 @@ pub mod guard;
 pub mod head;
 pub mod locate;
 pub mod object;
+pub mod pack;
 pub mod path;
 pub mod pathspec;
 pub mod quote;

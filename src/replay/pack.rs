@@ -1,5 +1,4 @@
-//! A pack, written object by object and readable meanwhile
-//! (gitformat-pack(5)): no delta, an index of version 2.
+//! A pack, written object by object and readable meanwhile: no delta.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,14 +13,11 @@ use gix::hash::Kind as HashKind;
 
 use crate::error::{Context, Result, ensure};
 use crate::git::Kind;
+use crate::git::pack::{self, Entry, From, HEADER};
 use crate::state::crash;
 
 /// Bytes kept before they go to the file.
 const BUFFER: usize = 1 << 20;
-/// Magic, version and count.
-const HEADER: usize = 12;
-/// Offsets from here on stand in a table of their own.
-const LARGE: u64 = 1 << 31;
 
 /// A pack that grows, in memory until it is too large for that.
 pub(super) struct Pack {
@@ -114,7 +110,7 @@ impl Pack {
     pub(super) fn add(&mut self, id: ObjectId, kind: Kind, content: &[u8]) -> Result<()> {
         let start = self.pending.len();
         let offset = self.flushed + start as u64;
-        header(&mut self.pending, kind, content.len() as u64);
+        pack::object_header(&mut self.pending, kind, content.len() as u64);
         let data = self.flushed + self.pending.len() as u64;
         self.deflate(content)?;
         let mut crc = Crc::new();
@@ -166,16 +162,15 @@ impl Pack {
     /// Completes pack and index, named by the pack's checksum, in `folder`.
     /// `synced` makes both durable.
     pub(super) fn finish(mut self, folder: &Path, synced: bool) -> Result<()> {
-        let count = self.count()?;
         let (file, path) = self.write_out(folder)?;
-        file.write_all_at(&[&b"PACK\0\0\0\x02"[..], &count].concat(), 0)?;
-        let checksum = checksum(&file, self.hash)?;
+        file.write_all_at(&pack::header(self.objects.len())?, 0)?;
+        let checksum = pack::checksum(&file, self.hash)?;
         file.write_all_at(checksum.as_slice(), self.flushed)?;
         let stem = folder.join(format!("pack-{checksum}"));
         let index = stem.with_extension("idx");
         let mut index_file = File::create_new(&index)
             .with_context(|| format!("cannot write '{}'", index.display()))?;
-        index_file.write_all(&self.index(checksum)?)?;
+        index_file.write_all(&pack::index(self.entries(), checksum)?)?;
         if synced {
             file.sync_all()?;
             index_file.sync_all()?;
@@ -220,17 +215,11 @@ impl Pack {
             spill.file.read_exact_at(&mut bytes, 0)?;
         }
         bytes.extend_from_slice(&self.pending);
-        bytes[..8].copy_from_slice(b"PACK\0\0\0\x02");
-        bytes[8..HEADER].copy_from_slice(&self.count()?);
+        bytes[..HEADER].copy_from_slice(&pack::header(self.objects.len())?);
         let mut hasher = gix::hash::hasher(self.hash);
         hasher.update(&bytes);
         bytes.extend_from_slice(hasher.try_finalize()?.as_slice());
         Ok(bytes)
-    }
-
-    fn count(&self) -> Result<[u8; 4]> {
-        let count = u32::try_from(self.objects.len()).context("too many objects for one pack")?;
-        Ok(count.to_be_bytes())
     }
 
     fn deflate(&mut self, content: &[u8]) -> Result<()> {
@@ -263,83 +252,12 @@ impl Pack {
         Ok(())
     }
 
-    fn index(&self, pack: ObjectId) -> Result<Vec<u8>> {
-        let mut objects: Vec<(&ObjectId, &Stored)> = self.objects.iter().collect();
-        objects.sort_unstable_by_key(|(id, _)| *id);
-        let mut index = Vec::with_capacity(1032 + objects.len() * 28 + 64);
-        index.extend_from_slice(b"\xfftOc\0\0\0\x02");
-        let mut below = 0;
-        for first in 0..=255 {
-            below += objects[below..].partition_point(|(id, _)| id.as_slice()[0] <= first);
-            index.extend_from_slice(&(below as u32).to_be_bytes());
-        }
-        for (id, _) in &objects {
-            index.extend_from_slice(id.as_slice());
-        }
-        for (_, stored) in &objects {
-            index.extend_from_slice(&stored.crc.to_be_bytes());
-        }
-        let mut large = Vec::new();
-        for (_, stored) in &objects {
-            let entry = if stored.offset < LARGE {
-                stored.offset as u32
-            } else {
-                large.push(stored.offset);
-                LARGE as u32 | (large.len() - 1) as u32
-            };
-            index.extend_from_slice(&entry.to_be_bytes());
-        }
-        for offset in large {
-            index.extend_from_slice(&offset.to_be_bytes());
-        }
-        index.extend_from_slice(pack.as_slice());
-        let mut hasher = gix::hash::hasher(self.hash);
-        hasher.update(&index);
-        index.extend_from_slice(hasher.try_finalize()?.as_slice());
-        Ok(index)
-    }
-}
-
-fn checksum(file: &File, hash: HashKind) -> Result<ObjectId> {
-    let mut hasher = gix::hash::hasher(hash);
-    let mut from = From { file, at: 0 };
-    let mut buffer = vec![0; BUFFER];
-    loop {
-        match from.read(&mut buffer)? {
-            0 => return Ok(hasher.try_finalize()?),
-            n => hasher.update(&buffer[..n]),
-        }
-    }
-}
-
-/// Type and size, as an object in a pack begins.
-fn header(bytes: &mut Vec<u8>, kind: Kind, size: u64) {
-    let number = match kind {
-        Kind::Commit => 1,
-        Kind::Tree => 2,
-        Kind::Blob => 3,
-        Kind::Tag => 4,
-    };
-    let mut byte = number << 4 | (size & 0x0f) as u8;
-    let mut rest = size >> 4;
-    while rest > 0 {
-        bytes.push(byte | 0x80);
-        byte = (rest & 0x7f) as u8;
-        rest >>= 7;
-    }
-    bytes.push(byte);
-}
-
-/// Reads a file from an offset on, without moving its position.
-struct From<'a> {
-    file: &'a File,
-    at: u64,
-}
-
-impl Read for From<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.file.read_at(buffer, self.at)?;
-        self.at += n as u64;
-        Ok(n)
+    fn entries(&self) -> Vec<Entry> {
+        let entry = |(id, stored): (&ObjectId, &Stored)| Entry {
+            id: *id,
+            offset: stored.offset,
+            crc: stored.crc,
+        };
+        self.objects.iter().map(entry).collect()
     }
 }
