@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo bench --bench replay               all parts
-//! cargo bench --bench replay -- recipe     one part: import, recipe, test, memory
+//! cargo bench --bench replay -- recipe     one part: import, recipe, foreign, test, memory
 //! ```
 #![expect(
     clippy::unwrap_used,
@@ -26,6 +26,7 @@ use run::Run;
 /// What a bar allows.
 const IMPORT: f64 = 1.5;
 const RECIPE: f64 = 1.0 / 20.0;
+const FOREIGN: f64 = 1.0 / 10.0;
 const GATE_SECONDS: f64 = 5.0;
 const MEMORY: f64 = 3.0;
 
@@ -47,6 +48,16 @@ fn main() {
             let pair = pairs(2, &|| run.renew(), &|| run.replay(), &|| run.recipe());
             pair.print("1000 x 4", "replay", "apply recipe", Some(RECIPE));
         }
+    }
+    if wanted("foreign") {
+        // Patches that only git can apply.
+        let run = Run::new(10_000, 1_000, 4);
+        run.make_foreign();
+        if !(wanted("import") || wanted("recipe")) {
+            measure::heading();
+        }
+        let pair = pairs(2, &|| run.renew(), &|| run.replay(), &|| run.recipe());
+        pair.print("1000 x 4 foreign", "replay", "apply recipe", Some(FOREIGN));
     }
     if wanted("test") {
         let run = Run::new(10_000, 5, 4);

@@ -127,6 +127,22 @@ impl Run {
         self.journal().metadata().unwrap().len()
     }
 
+    /// Makes the patches of the journal such as another program writes them:
+    /// readable, and without the ids of what they change.
+    pub(crate) fn make_foreign(&self) {
+        let journal = self.journal();
+        fs::remove_file(&journal).unwrap();
+        let path = journal.to_str().unwrap();
+        let record = ["record", "base..run", "--no-prompt", "-q", "-o", path];
+        self.ours(
+            "whole.git",
+            &[&record[..], &["--patches=text", "--max-size", "1000000000"]].concat(),
+        );
+        let text = fs::read_to_string(&journal).unwrap();
+        let lines = text.split("\\n").filter(|line| !line.starts_with("index "));
+        fs::write(journal, lines.collect::<Vec<_>>().join("\\n")).unwrap();
+    }
+
     /// Makes `work.git` a fresh copy of `base.git`.
     pub(crate) fn renew(&self) {
         let (base, work) = (self.path("base.git"), self.path("work.git"));

@@ -2,16 +2,27 @@
 //! understood, else by git. Both are compared with the record, so that the
 //! fast way cannot be wrong silently.
 
+use std::collections::VecDeque;
+
 use gix::ObjectId;
 
-use crate::error::{Result, bail};
+use crate::error::{Context, Result, bail};
 use crate::git::quote::quoted;
 use crate::git::{ByteSlice, Kind};
+use crate::replay::batch;
+use crate::replay::journal::Commit;
 use crate::replay::patch::{self, Body, Change, binary, text};
 use crate::replay::store::Store;
 use crate::replay::tree::{Blocked, Leaf, Objects, Tree};
 
 const GITLINK: u32 = 0o160_000;
+
+/// How many patches git is given at once, at most: each is two words of its
+/// command line.
+const MOST: usize = 4096;
+/// By how much more git gets each time it is needed: where it is needed once,
+/// one patch, and where it is needed always, soon all of them.
+const GROWTH: usize = 8;
 
 /// Applies patches one after the other.
 pub(super) struct Applier {
@@ -19,6 +30,11 @@ pub(super) struct Applier {
     last: Option<(ObjectId, Tree)>,
     /// Whether only git may apply from now on: a tree has left the record.
     pub(super) only_git: bool,
+    /// What git has made already of the commits that come next: the recorded
+    /// commit, the tree before, the tree after.
+    ahead: VecDeque<(ObjectId, ObjectId, ObjectId)>,
+    /// How many patches git gets next time.
+    reach: usize,
 }
 
 /// What a patch made.
@@ -43,17 +59,28 @@ impl Applier {
         Applier {
             last: None,
             only_git: false,
+            ahead: VecDeque::new(),
+            reach: 1,
         }
     }
 
-    /// Applies `patch` to the tree `base`; the record says that it gives `recorded`.
+    /// Applies the patch of the first of `commits` to the tree `base`. Those
+    /// behind it are next, as far as they stand on each other.
     pub(super) fn apply(
         &mut self,
         store: &mut Store,
         base: ObjectId,
-        patch: &str,
-        recorded: ObjectId,
+        commits: &[Commit],
     ) -> Result<Applied> {
+        let commit = commits.first().context("there is a commit to make")?;
+        if let Some((oid, before, tree)) = self.ahead.pop_front()
+            && oid == commit.oid
+            && before == base
+        {
+            return Ok(Applied::Tree(tree));
+        }
+        self.ahead.clear();
+        let (patch, recorded) = (commit.patch.as_str(), commit.tree);
         if patch.is_empty() {
             return Ok(Applied::Tree(base));
         }
@@ -77,11 +104,49 @@ impl Applier {
                 Ok(_) | Err(Stop::AskGit) => store.discard(),
             }
         }
-        by_git(store, base, patch)
+        self.by_git(store, base, commits)
+    }
+
+    /// Gives git as many patches at once as go together.
+    fn by_git(&mut self, store: &mut Store, base: ObjectId, commits: &[Commit]) -> Result<Applied> {
+        let reach = if self.only_git { MOST } else { self.reach };
+        let line = &commits[..line(commits).min(reach)];
+        let touched = batch::readable(line.iter().map(|commit| commit.patch.as_str()));
+        let all = line
+            .iter()
+            .map(|commit| commit.patch.as_str())
+            .zip(&touched);
+        let all: Vec<_> = all.collect();
+        let mut count = all.len();
+        // Where git stops, at a patch or at what was said of it, it is told less.
+        while count > 1 {
+            if let Some(trees) = batch::trees(store, base, &all[..count])? {
+                self.reach = (reach * GROWTH).min(MOST);
+                let before = std::iter::once(base).chain(trees.iter().copied());
+                let made = line.iter().zip(before).zip(&trees);
+                self.ahead = made
+                    .map(|((c, before), tree)| (c.oid, before, *tree))
+                    .collect();
+                let (.., first) = self.ahead.pop_front().context("a tree was made")?;
+                return Ok(Applied::Tree(first));
+            }
+            count /= 2;
+        }
+        self.reach = (reach * GROWTH).min(MOST);
+        alone(store, base, &commits[0].patch)
     }
 }
 
-fn by_git(store: &mut Store, base: ObjectId, patch: &str) -> Result<Applied> {
+/// How many of the first of `commits` each have the one before as first parent.
+fn line(commits: &[Commit]) -> usize {
+    let stands = |pair: &&[Commit]| match &pair[1].extension {
+        Some(extension) => extension.parents.first() == Some(&pair[0].oid),
+        None => true,
+    };
+    1 + commits.windows(2).take_while(stands).count()
+}
+
+fn alone(store: &mut Store, base: ObjectId, patch: &str) -> Result<Applied> {
     store.show_git()?;
     store
         .room()?

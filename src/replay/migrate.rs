@@ -11,11 +11,7 @@ use crate::state::file::{Sharing, make_folder};
 
 /// Moves what is in the object store `from` into the store `to`.
 pub(super) fn objects(from: &Path, to: &Path, sharing: Sharing) -> Result<()> {
-    let folders: Vec<PathBuf> = entries(from)?
-        .into_iter()
-        .filter(|folder| folder.file_name().is_some_and(is_of_objects))
-        .collect();
-    for folder in folders {
+    for folder in folders(from)? {
         let target = to.join(folder.file_name().unwrap_or_default());
         let mut files = entries(&folder)?;
         // `.idx` last: it is what makes a pack exist.
@@ -37,6 +33,23 @@ pub(super) fn objects(from: &Path, to: &Path, sharing: Sharing) -> Result<()> {
             .with_context(|| format!("cannot sync '{}'", target.display()))?;
     }
     Ok(())
+}
+
+/// The files of the objects in the store `from` that are in no pack.
+pub(super) fn loose(from: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for folder in folders(from)? {
+        if folder.file_name() != Some(OsStr::new("pack")) {
+            files.extend(entries(&folder)?);
+        }
+    }
+    Ok(files)
+}
+
+fn folders(from: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = entries(from)?;
+    folders.retain(|folder| folder.file_name().is_some_and(is_of_objects));
+    Ok(folders)
 }
 
 /// `pack`, or the first two digits of loose objects.

@@ -6,6 +6,7 @@ pub mod patch;
 
 mod apply;
 mod base;
+mod batch;
 mod bisect;
 mod cause;
 mod compose;
@@ -14,7 +15,6 @@ mod diff;
 mod diffs;
 mod divergence;
 mod emit;
-
 mod fsck;
 mod leaks;
 mod migrate;

@@ -254,7 +254,7 @@ impl Replay<'_> {
         }
         for (index, commit) in workspace.commits.iter().enumerate() {
             let goes_on = self
-                .commit(number, commit)
+                .commit(number, commit, &workspace.commits[index..])
                 .with_context(|| format!("commit {} ({})", index + 1, commit.oid))?;
             if !goes_on {
                 return Ok(());
@@ -263,16 +263,15 @@ impl Replay<'_> {
         Ok(())
     }
 
-    fn commit(&mut self, number: usize, commit: &Commit) -> Result<bool> {
+    /// Makes `commit`, the first of `ahead`.
+    fn commit(&mut self, number: usize, commit: &Commit, ahead: &[Commit]) -> Result<bool> {
         self.progress.at(self.verdict.commits.len(), self.all);
         let parents = self.parents(commit)?;
         let parent_tree = match parents.first() {
             Some(parent) => self.store.tree_of(*parent)?,
             None => ObjectId::empty_tree(self.store.hash()),
         };
-        let applied =
-            self.applier
-                .apply(&mut self.store, parent_tree, &commit.patch, commit.tree)?;
+        let applied = self.applier.apply(&mut self.store, parent_tree, ahead)?;
         let tree = match applied {
             Applied::Tree(tree) => tree,
             Applied::Rejected(why) => {

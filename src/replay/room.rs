@@ -78,6 +78,19 @@ impl Room {
         Ok(File::create(self.path().join(name))?.write_all(content)?)
     }
 
+    /// A name that nothing else has.
+    pub(super) fn name(&self) -> String {
+        let name = self.path().file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// The index that git has written here.
+    pub(super) fn index(&self, hash: HashKind) -> Result<gix::index::File> {
+        let path = self.path().join("index");
+        gix::index::File::at(&path, hash, true, Default::default())
+            .with_context(|| format!("cannot read the index '{}'", path.display()))
+    }
+
     /// The git folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()

@@ -1,6 +1,8 @@
 //! The objects of a replay: those of the repository, and new ones that nobody
 //! sees until they are published.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
@@ -10,6 +12,7 @@ use gix::objs::Find;
 use crate::error::{Context, Result, ensure};
 use crate::git::command::Child;
 use crate::git::{Kind, Repo};
+use crate::replay::migrate;
 use crate::replay::object::RawCommit;
 use crate::replay::pack::{Pack, Spill};
 use crate::replay::room::{Place, Room};
@@ -140,9 +143,33 @@ impl Store {
         self.complete(false)
     }
 
-    /// Sees what git in the room has written.
+    /// Takes over what git in the room has written: a file for each object,
+    /// which would be as many in the repository.
     pub(super) fn see_git(&mut self) -> Result<()> {
-        // A handle holds a table of packs whose size is fixed when it is opened.
+        self.reopen()?;
+        for path in migrate::loose(&self.room()?.objects())? {
+            let name = |path: &Path| {
+                path.file_name()
+                    .map(OsStr::as_encoded_bytes)
+                    .map(<[u8]>::to_vec)
+            };
+            let hex = [path.parent().and_then(name), name(&path)];
+            let id = ObjectId::from_hex(&hex.into_iter().flatten().flatten().collect::<Vec<_>>());
+            let Ok(id) = id else {
+                continue;
+            };
+            let (kind, content) = self
+                .find(id)?
+                .with_context(|| format!("cannot read {id}"))?;
+            self.add(id, kind, &content)?;
+            fs::remove_file(&path)
+                .with_context(|| format!("cannot remove '{}'", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// A handle holds a table of packs whose size is fixed when it is opened.
+    fn reopen(&mut self) -> Result<()> {
         let objects = self.room()?.objects();
         self.odb = objects_at(&objects, self.hash)?;
         Ok(())
@@ -152,7 +179,7 @@ impl Store {
         if self.pack.len() > 0 {
             let folder = self.room()?.objects().join("pack");
             std::mem::replace(&mut self.pack, Pack::new(self.hash)).finish(&folder, synced)?;
-            self.see_git()?;
+            self.reopen()?;
         }
         Ok(())
     }
@@ -166,7 +193,7 @@ impl Store {
         }
         self.complete(true)?;
         let from = self.room()?.objects();
-        crate::replay::migrate::objects(&from, &self.store, repo.sharing())
+        migrate::objects(&from, &self.store, repo.sharing())
     }
 }
 

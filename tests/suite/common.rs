@@ -185,6 +185,22 @@ impl Repo {
         None
     }
 
+    /// The same repository, where every start of git is noted, and the file with a
+    /// line for each.
+    pub(crate) fn noting_children(&self) -> (Self, PathBuf) {
+        let log = self.scene.path().join("children");
+        let git = self.sh("command -v git").ok().out();
+        fs::create_dir(self.scene.path().join("noting")).unwrap();
+        let noting = self.script(
+            "noting/git",
+            &format!("echo \"$@\" >>'{}'\nexec '{git}' \"$@\"", log.display()),
+        );
+        let path = std::env::var("PATH").unwrap();
+        let folders = [noting.parent().unwrap(), bin_dir()].map(|f| f.display().to_string());
+        let path = format!("{}:{path}", folders.join(":"));
+        (self.env("PATH", path), log)
+    }
+
     /// The root of the worktree.
     pub(crate) fn root(&self) -> &Path {
         &self.root

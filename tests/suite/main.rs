@@ -44,6 +44,7 @@ mod common;
 mod harness;
 mod lesson;
 mod replay;
+mod replay_batch;
 mod replay_commands;
 mod replay_crash;
 mod replay_divergence;

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 
-use crate::common::{Repo, bin_dir};
+use crate::common::Repo;
 
 fn simple() -> Repo {
     Repo::with(&[("a", "0\n"), ("dir/b", "0\n"), ("run", "#!/bin/sh\n")])
@@ -531,18 +531,9 @@ fn at_most_four_children_are_git() {
     repo.write(".worktreeinclude", "*.env\n");
     repo.write(".git/hooks/post-checkout", "#!/bin/sh\n");
     repo.chmod(".git/hooks/post-checkout", 0o755);
-    let git = repo.sh("command -v git").ok().out();
-    let log = repo.scene().join("children");
-    std::fs::create_dir(repo.scene().join("counting")).unwrap();
-    let counting = repo.script(
-        "counting/git",
-        &format!("echo \"$@\" >>'{}'\nexec '{git}' \"$@\"", log.display()),
-    );
-    let path = std::env::var("PATH").unwrap();
-    let folders = [counting.parent().unwrap(), bin_dir()].map(|f| f.display().to_string());
-    let path = format!("{}:{path}", folders.join(":"));
+    let (counted, log) = repo.noting_children();
     // A hook that fails costs nothing but the exit code.
-    let added = repo.env("PATH", path).program("git-shadow", "add t main");
+    let added = counted.program("git-shadow", "add t main");
     let children = std::fs::read_to_string(log).unwrap();
     assert_eq!(repo.shadows(), ["t"], "{added:?}");
     assert!(

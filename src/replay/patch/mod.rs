@@ -8,6 +8,8 @@ pub mod header;
 pub mod parse;
 pub mod path;
 pub mod text;
+pub mod touched;
 
 pub use change::{Body, Change, Refusal};
 pub use parse::{mend, parse};
+pub use touched::touched;
