@@ -11,6 +11,7 @@ pub mod object;
 pub mod pack;
 pub mod path;
 pub mod pathspec;
+pub mod promised;
 pub mod quote;
 pub mod refs;
 pub mod remote;

@@ -28,17 +28,8 @@ impl Repo {
             .collect()
     }
 
-    /// Whether a remote has promised objects that are not here (a partial clone).
-    pub fn is_partial(&self) -> bool {
-        let promises = |name: &BString| {
-            self.config_bool(&format!("remote.{name}.promisor"), false)
-                .unwrap_or(false)
-        };
-        self.config("extensions.partialClone").is_some() || self.remotes().iter().any(promises)
-    }
-
     /// The names of all remotes that are configured.
-    fn remotes(&self) -> Vec<BString> {
+    pub(super) fn remotes(&self) -> Vec<BString> {
         let config = self.gix().config_snapshot();
         let mut names: Vec<BString> = config
             .plumbing()

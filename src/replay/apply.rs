@@ -9,11 +9,11 @@ use gix::ObjectId;
 use crate::error::{Context, Result, bail};
 use crate::git::quote::quoted;
 use crate::git::{ByteSlice, Kind};
-use crate::replay::batch;
 use crate::replay::journal::Commit;
 use crate::replay::patch::{self, Body, Change, binary, text};
 use crate::replay::store::Store;
 use crate::replay::tree::{Blocked, Leaf, Objects, Tree};
+use crate::replay::{batch, promised};
 
 const GITLINK: u32 = 0o160_000;
 
@@ -117,6 +117,7 @@ impl Applier {
             .map(|commit| commit.patch.as_str())
             .zip(&touched);
         let all: Vec<_> = all.collect();
+        promised::for_git(store, base, &touched)?;
         let mut count = all.len();
         // Where git stops, at a patch or at what was said of it, it is told less.
         while count > 1 {
@@ -161,7 +162,10 @@ fn alone(store: &mut Store, base: ObjectId, patch: &str) -> Result<Applied> {
         let said = String::from_utf8_lossy(&output.stderr);
         return Ok(Applied::Rejected(said.trim().to_owned()));
     }
-    let tree = store.room()?.git(&["write-tree"]).stdout()?;
+    let tree = store
+        .room()?
+        .git(&["write-tree", "--missing-ok"])
+        .stdout()?;
     store.see_git()?;
     Ok(Applied::Tree(ObjectId::from_hex(tree.trim_ascii())?))
 }

@@ -25,6 +25,7 @@ mod pack;
 mod pairing;
 mod patch_id;
 mod plain;
+mod promised;
 mod prompts;
 mod proof;
 mod publish;

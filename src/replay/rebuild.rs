@@ -14,7 +14,7 @@ use crate::replay::object::RawCommit;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
 use crate::replay::words::counted;
-use crate::replay::{base, cause, fsck};
+use crate::replay::{base, cause, fsck, promised};
 use crate::ui::Progress;
 
 /// What a replay is asked for.
@@ -252,6 +252,7 @@ impl Replay<'_> {
             self.ids.insert(baseline.commit, tip);
             self.recorded = Some(baseline.commit);
         }
+        promised::by_patches(&mut self.store, &workspace.commits)?;
         for (index, commit) in workspace.commits.iter().enumerate() {
             let goes_on = self
                 .commit(number, commit, &workspace.commits[index..])

@@ -21,7 +21,7 @@ use crate::replay::range::Range;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
 use crate::replay::words::counted;
-use crate::replay::{leaks, output, proof, session};
+use crate::replay::{leaks, output, promised, proof, session};
 use crate::ui::Ui;
 
 /// What Outpost records at most, in bytes of patches and messages together.
@@ -189,6 +189,7 @@ fn commits(repo: &Repo, store: &mut Store, arguments: &Arguments, range: Range) 
         .iter()
         .map(|(_, raw)| trees(store, raw))
         .collect::<Result<Vec<_>>>()?;
+    promised::by_pairs(store, &pairs)?;
     let patches = diffs::between(store.room()?, &pairs, arguments.patches)?;
     let size: u64 = range
         .commits

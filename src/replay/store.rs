@@ -1,16 +1,17 @@
 //! The objects of a replay: those of the repository, and new ones that nobody
 //! sees until they are published.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 use gix::hash::Kind as HashKind;
-use gix::objs::Find;
+use gix::objs::{Exists, Find};
 
 use crate::error::{Context, Result, ensure};
-use crate::git::command::Child;
+use crate::git::promised::Promisor;
 use crate::git::{Kind, Repo};
 use crate::replay::migrate;
 use crate::replay::object::RawCommit;
@@ -34,8 +35,8 @@ pub(super) struct Store {
     hash: HashKind,
     room: Option<Room>,
     odb: gix::odb::Handle,
-    /// The git folder of a partial clone, whose missing objects git can fetch.
-    partial: Option<PathBuf>,
+    /// Where the missing objects of a partial clone come from.
+    promisor: Option<Promisor>,
     pack: Pack,
     /// What a tree in the making needs; kept or dropped as a whole.
     staged: Vec<(ObjectId, Kind, Vec<u8>)>,
@@ -49,7 +50,7 @@ impl Store {
         Ok(Store {
             odb: objects_at(&store, hash)?,
             store,
-            partial: is_partial(repo).then(|| repo.common_dir().to_owned()),
+            promisor: repo.promisor(),
             place,
             hash,
             room: None,
@@ -170,8 +171,30 @@ impl Store {
 
     /// A handle holds a table of packs whose size is fixed when it is opened.
     fn reopen(&mut self) -> Result<()> {
-        let objects = self.room()?.objects();
+        let objects = match &self.room {
+            Some(room) => room.objects(),
+            None => self.store.clone(),
+        };
         self.odb = objects_at(&objects, self.hash)?;
+        Ok(())
+    }
+
+    /// Where missing objects come from, if this is a partial clone.
+    pub(super) fn promisor(&self) -> Option<Promisor> {
+        self.promisor.clone()
+    }
+
+    /// In a partial clone, fetches those of `ids` that are not here, all at once.
+    pub(super) fn fetch(&mut self, ids: impl IntoIterator<Item = ObjectId>) -> Result<()> {
+        let Some(promisor) = &self.promisor else {
+            return Ok(());
+        };
+        let is_here = |id: &ObjectId| self.pack.contains(id) || self.odb.exists(id);
+        let missing: BTreeSet<ObjectId> = ids.into_iter().filter(|id| !is_here(id)).collect();
+        if !missing.is_empty() {
+            promisor.fetch(&missing.into_iter().collect::<Vec<_>>())?;
+            self.reopen()?;
+        }
         Ok(())
     }
 
@@ -203,12 +226,8 @@ impl Objects for Store {
             return Ok(Vec::new());
         }
         let mut found = self.find(id)?;
-        if let (None, Some(git_dir)) = (&found, &self.partial) {
-            // Asked for its presence, git fetches what its promisor has.
-            Child::git()
-                .env("GIT_DIR", git_dir)
-                .args(["cat-file", "-e", &id.to_string()])
-                .output()?;
+        if let (None, Some(promisor)) = (&found, &self.promisor) {
+            promisor.fetch(&[id])?;
             found = self.find(id)?;
         }
         let (found, content) =
@@ -226,10 +245,6 @@ impl Objects for Store {
 
 fn objects_at(objects: &Path, hash: HashKind) -> Result<gix::odb::Handle> {
     gix::odb::at(objects, hash).with_context(|| format!("cannot open '{}'", objects.display()))
-}
-
-fn is_partial(repo: &Repo) -> bool {
-    repo.config("extensions.partialClone").is_some()
 }
 
 /// Stores the objects of a small pack loose, as a fetch of this size does.

@@ -269,9 +269,10 @@ fn a_shallow_clone_without_the_base_is_told_so() {
     assert_eq!(edge.git(&format!("rev-parse {branch}")).ok().out(), run);
 }
 
-#[test]
-fn a_partial_clone_fetches_what_a_patch_changes() {
-    let repo = recorded();
+/// A bare clone of `branch` without what `filter` keeps out; the missing objects
+/// come from `repo`.
+#[track_caller]
+fn partial(repo: &Repo, branch: &str, filter: &str) -> Repo {
     repo.git("config uploadpack.allowFilter true").ok();
     repo.git("config uploadpack.allowAnySHA1InWant true").ok();
     let source = format!("file://{}", repo.root().display());
@@ -282,15 +283,85 @@ fn a_partial_clone_fetches_what_a_patch_changes() {
         "--bare",
         "--single-branch",
         "-b",
-        "main",
-        "--filter=blob:none",
+        branch,
+        filter,
     ];
     partial
         .run(clone.into_iter().chain([source.as_str(), "."]))
         .ok();
-    let journal = repo.path("../j.json").display().to_string();
-    let branch = partial.replay(&journal).ok().out();
-    assert_eq!(partial.oid(&branch), repo.oid("run"));
+    partial
+}
+
+/// How often a noted git began to fetch.
+fn fetches(log: &std::path::Path) -> usize {
+    let log = std::fs::read_to_string(log).unwrap_or_default();
+    log.lines().filter(|line| line.contains(" fetch ")).count()
+}
+
+#[test]
+fn a_partial_clone_fetches_what_a_patch_changes() {
+    for (filter, patches) in [
+        ("--filter=blob:none", "--patches=binary"),
+        ("--filter=blob:none", "--patches=text"),
+        ("--filter=tree:0", "--patches=text"),
+    ] {
+        let repo = base();
+        repo.replay(&format!(
+            "record main..run --no-prompt {patches} -o ../j.json"
+        ))
+        .ok();
+        let journal = repo.path("../j.json");
+        let rebuilt = |journal: &std::path::Path, most: usize| {
+            let clone = partial(&repo, "main", filter);
+            let (noting, log) = clone.noting_children();
+            let branch = noting.program("git-replay", &journal.display().to_string());
+            assert_eq!(clone.oid(&branch.ok().out()), repo.oid("run"), "{filter}");
+            assert!(filter.contains("tree") || fetches(&log) <= most, "{filter}");
+        };
+        rebuilt(&journal, 1);
+        // What is left to git is fetched for it, too, at once where the paths are known.
+        let bare = repo.read("../j.json");
+        let bare: Vec<&str> = bare
+            .split("\\n")
+            .filter(|l| !l.starts_with("index ") || l.starts_with("index 000"))
+            .collect();
+        let plain = bare
+            .join("\\n")
+            .replace("diff --git a/dir/a ", "diff -u a/dir/a ");
+        repo.write("../bare.json", bare.join("\\n"));
+        repo.write("../plain.json", plain);
+        if patches == "--patches=text" {
+            rebuilt(&repo.path("../bare.json"), 2);
+            rebuilt(&repo.path("../plain.json"), 2);
+        }
+    }
+}
+
+#[test]
+fn a_partial_clone_records_as_a_whole_one() {
+    let repo = base();
+    for options in ["--patches=binary", "--patches=text"] {
+        let whole = options.trim_start_matches("--patches=");
+        let whole = format!("../{whole}.json");
+        repo.replay(&format!(
+            "record main..run --no-prompt {options} -o {whole}"
+        ))
+        .ok();
+        for filter in ["--filter=blob:none", "--filter=tree:0"] {
+            let clone = partial(&repo, "run", filter);
+            let (noting, log) = clone.noting_children();
+            let range = format!("{}..run", repo.oid("main"));
+            noting
+                .program(
+                    "git-replay",
+                    &format!("record {range} --no-prompt {options} -o j.json"),
+                )
+                .ok()
+                .says("same tree");
+            assert_eq!(clone.bytes("j.json"), repo.bytes(&whole), "{filter}");
+            assert!(filter.contains("tree") || fetches(&log) == 1);
+        }
+    }
 }
 
 #[test]
