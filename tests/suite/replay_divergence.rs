@@ -344,6 +344,66 @@ fn a_recorded_failure_is_reproduced() {
         .says("failed (process): x");
 }
 
+/// The journal of two passes with a commit each: the first ends where the second begins.
+fn two_passes() -> Repo {
+    let repo = recorded("");
+    repo.replay("record main..run~1 -o ../1.json --prompt one")
+        .ok();
+    repo.replay("record run~1..run -o ../2.json --prompt two")
+        .ok();
+    let parts = ["../1.json", "../2.json"].map(|path| {
+        let mut entries = repo.journal(path);
+        entries.retain(|e| e["kind"] != "dispatch-finished" && e["kind"] != "dispatch-start");
+        entries
+    });
+    repo.write("../j.json", serde_json::to_vec(&parts.concat()).unwrap());
+    repo
+}
+
+#[test]
+fn commits_of_several_passes_stand_on_each_other() {
+    let repo = two_passes();
+    let branch = repo.replay("../j.json --branch made").ok().out();
+    assert_eq!(repo.oid(&branch), repo.oid("run"));
+    let found = repo.replay("../j.json --stop-after 1 --branch first --json");
+    assert_eq!(found.ok().json()["remaining_turns"], 1);
+    assert_eq!(repo.oid("first"), repo.oid("run~1"));
+    // Between the passes somebody else was at work, whom nobody recorded.
+    edit(&repo, |journal| {
+        let entry = journal
+            .iter_mut()
+            .filter(|e| e["kind"] == "workspace-commits");
+        let baseline = &mut entry.last().unwrap()["baseline"];
+        baseline["commit"] = json!(repo.oid("main"));
+        baseline["tree"] = json!(repo.oid("main^{tree}"));
+        for entry in journal {
+            for commit in entry["commits"].as_array_mut().into_iter().flatten() {
+                commit.as_object_mut().unwrap().remove("x");
+            }
+        }
+    });
+    let wanted = json!({
+        "kind": "baseline", "turn": 2,
+        "expected": repo.oid("main^{tree}"), "actual": repo.oid("run~1^{tree}"),
+    });
+    fails(
+        &repo,
+        "",
+        "baseline: turn 2: the run began with the tree",
+        wanted.clone(),
+    );
+    let found = repo
+        .replay("../j.json --divergence=warn --json")
+        .ok()
+        .json();
+    holds(&found["divergences"][0], &wanted);
+    let made = found["branch"].as_str().unwrap();
+    assert_eq!(
+        repo.oid(&format!("{made}^{{tree}}")),
+        repo.oid("run^{tree}")
+    );
+}
+
 /// A journal of turns without commits, by hand.
 fn turns(entries: Value) -> Repo {
     let repo = Repo::with(&[("a", "a\n")]);

@@ -198,6 +198,10 @@ fn twenty_six_of_twenty_six_odd_commits_get_their_ids() {
             found["fsck"],
             serde_json::json!([{"oid": ids[25], "complaint": "badTimezone"}])
         );
+        clone.replay(&format!("{path} --check")).ok().says(&format!(
+            "commit {} is as recorded, and git fsck calls it badTimezone",
+            ids[25]
+        ));
     }
 }
 
