@@ -11,10 +11,11 @@ use crate::error::{Context, Result, bail, hinted};
 use crate::git::Repo;
 use crate::git::command::Child;
 use crate::shadow::describe::healthy_entry;
-use crate::shadow::removal::{self, BranchFate, Wish};
-use crate::shadow::task::{Task, shown};
+use crate::shadow::removal::{self, Wish};
+use crate::shadow::task::{BranchFate, Leaving, Task, shown};
 use crate::shadow::{remove, run as running};
 use crate::snapshot::root::bytes_of;
+use crate::state::crash;
 use crate::ui::{Ui, listed};
 
 #[derive(Args)]
@@ -45,6 +46,19 @@ pub(super) struct Arguments {
 pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exit> {
     ui.set_quiet(arguments.quiet);
     let task = Task::require(repo, &arguments.task)?;
+    if task.was_leaving().is_some_and(|leaving| leaving.finished) && !task.path.exists() {
+        // A 'finish' that was killed on its way out.
+        if let Some(branch) = &task.branch
+            && let Some(commit) = repo.find_ref(branch.as_str().into())?
+        {
+            writeln!(ui.out, "{commit}")?;
+        }
+        let outcome = remove::remove_any(repo, &task, wish(arguments), ui)?;
+        return Ok(match remove::tell(repo, &task, &outcome, false, ui)? {
+            true => Exit::Done,
+            false => Exit::No,
+        });
+    }
     healthy_entry(repo, &task).with_context(|| format!("cannot finish '{}'", task.task))?;
     let shadow = task.open()?;
     if let Some(operation) = shadow.operation() {
@@ -69,17 +83,23 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
     if arguments.keep {
         return Ok(Exit::Done);
     }
-    let wish = Wish {
-        branch: BranchFate::Keep,
-        yes: arguments.yes,
-        finished: true,
-        ..Wish::default()
-    };
-    let outcome = removal::remove(repo, &task, wish, ui)?;
+    let outcome = removal::remove(repo, &task, wish(arguments), ui)?;
     Ok(match remove::tell(repo, &task, &outcome, false, ui)? {
         true => Exit::Done,
         false => Exit::No,
     })
+}
+
+fn wish(arguments: &Arguments) -> Wish {
+    Wish {
+        leaving: Leaving {
+            branch: BranchFate::Keep,
+            finished: true,
+            merged: false,
+        },
+        yes: arguments.yes,
+        ..Wish::default()
+    }
 }
 
 /// The commit with all work; the present one when all is committed. `None` when there
@@ -93,11 +113,15 @@ fn commit(
     // An index of its own: a hook that says no leaves the shadow's as it was.
     let index = shadow.index_path();
     let beside = shadow.git_dir().join("index.finish");
+    // A 'finish' that was killed may have committed and not put its index in place.
+    let was_cut = beside.exists();
+    crash::point();
     if index.exists() {
         fs::copy(&index, &beside).context("cannot copy the index")?;
     }
     let done = commit_with(shadow, task, arguments, &beside, ui);
-    if let Ok(Some(true)) = done {
+    crash::point();
+    if matches!(done, Ok(Some(made)) if made || was_cut) {
         fs::rename(&beside, &index).context("cannot replace the index")?;
     } else {
         let _ = fs::remove_file(&beside);
@@ -149,7 +173,7 @@ fn commit_with(
         let list = listed(&repositories);
         bail!("repositories of their own cannot be committed as files:\n{list}");
     }
-    crate::state::crash::point();
+    crash::point();
     let mut child = git(shadow.git(["commit", "-q", "-m"])).arg(&arguments.message);
     for variable in ["AUTHOR", "COMMITTER"] {
         for part in ["NAME", "EMAIL", "DATE"] {

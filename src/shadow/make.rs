@@ -105,6 +105,7 @@ pub(super) fn plan(repo: &Repo, wish: &Wish<'_>) -> Result<Task> {
         setup: Vec::new(),
         owner: Some(Process::this()),
         trash: None,
+        leaving: None,
         restoring: None,
     })
 }

@@ -12,10 +12,10 @@ use crate::git::command::Child;
 use crate::git::quote::{json_path, quoted};
 use crate::shadow::describe::Standing;
 use crate::shadow::overlap::{Merged, merge_tree};
-use crate::shadow::removal::{BranchFate, Wish};
+use crate::shadow::removal::Wish;
 use crate::shadow::remove;
 use crate::shadow::target::{Target, Upstream};
-use crate::shadow::task::{Task, shown};
+use crate::shadow::task::{Leaving, Task, shown};
 use crate::state::crash;
 use crate::ui::{Ui, listed};
 
@@ -84,6 +84,11 @@ impl Plan {
 pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exit> {
     ui.set_quiet(arguments.quiet);
     let task = Task::require(repo, &arguments.task)?;
+    let was_merged = task.was_leaving().is_some_and(|leaving| leaving.merged);
+    if was_merged && arguments.remove && !arguments.dry_run {
+        // A 'merge --remove' that was killed on its way out.
+        return remove_merged(repo, arguments, ui);
+    }
     let standing = Standing::of(repo, &task);
     let Some(theirs) = standing.head else {
         let why = standing
@@ -133,9 +138,17 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
     if !arguments.remove {
         return Ok(Exit::Done);
     }
+    crash::point();
+    remove_merged(repo, arguments, ui)
+}
+
+fn remove_merged(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exit> {
     let task = Task::require(repo, &arguments.task)?;
     let wish = Wish {
-        branch: BranchFate::WhenMerged,
+        leaving: Leaving {
+            merged: true,
+            ..Leaving::default()
+        },
         yes: arguments.yes,
         ..Wish::default()
     };
@@ -163,6 +176,10 @@ fn plan(repo: &Repo, target: &Target, theirs: ObjectId, arguments: &Arguments) -
     }
     Ok(match merge_tree(repo, target.tip, theirs)? {
         Merged::Conflict(paths) => Plan::Conflict(paths),
+        // Squashed before: a squash leaves nothing else to see it by.
+        Merged::Clean(tree) if arguments.squash && tree == repo.tree_of(target.tip)? => {
+            Plan::UpToDate
+        }
         Merged::Clean(tree) if arguments.squash => Plan::Squash(tree),
         Merged::Clean(_) if arguments.rebase => Plan::Rebase,
         Merged::Clean(tree) => Plan::Commit(tree),

@@ -158,6 +158,7 @@ fn register(
         path,
         entry: None,
         trash: None,
+        leaving: None,
         port: None,
         manifest: Vec::new(),
         left_out: Vec::new(),

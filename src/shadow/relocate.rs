@@ -1,6 +1,7 @@
 //! `git shadow move`.
 
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -8,6 +9,7 @@ use crate::cli::Exit;
 use crate::error::{Context, Result, bail, hinted};
 use crate::git::Repo;
 use crate::shadow::describe::healthy_entry;
+use crate::shadow::entry::Entry;
 use crate::shadow::lease::Lease;
 use crate::shadow::make::require_free_path;
 use crate::shadow::place;
@@ -28,6 +30,11 @@ pub(super) struct Arguments {
 
 pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exit> {
     let task = Task::require(repo, &arguments.task)?;
+    let path = place::real(&std::path::absolute(&arguments.path)?);
+    if was_moved(repo, &task, &path) {
+        let _lock = Task::lock(repo)?;
+        return note(repo, task, path, ui);
+    }
     let entry = healthy_entry(repo, &task)
         .with_context(|| format!("cannot move the shadow '{}'", task.task))?;
     if task.phase != Phase::Ready {
@@ -50,18 +57,32 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
         ));
         return Ok(Exit::No);
     }
-    let path = place::real(&std::path::absolute(&arguments.path)?);
     require_free_path(&path)?;
     let parent = path.parent().unwrap_or(&path);
     std::fs::create_dir_all(parent)
         .with_context(|| format!("cannot make '{}'", parent.display()))?;
     let _lock = Task::lock(repo)?;
+    crash::point();
     // An empty folder there would make git move the shadow into it.
     let _ = std::fs::remove_dir(&path);
     repo.git_unhooked(["worktree", "move", "--"])
         .args([&task.path, &path])
         .stdout()?;
     crash::point();
+    note(repo, task, path, ui)
+}
+
+/// Whether git has moved the shadow to `path` and nobody has noted it: a `move`
+/// that was killed.
+fn was_moved(repo: &Repo, task: &Task, path: &Path) -> bool {
+    let entry = task.admin(repo).and_then(|admin| Entry::read(&admin));
+    task.phase == Phase::Ready
+        && !task.path.exists()
+        && entry.is_some_and(|entry| entry.points_both_ways(path))
+}
+
+/// Stores that the shadow is at `path` now, and says it.
+fn note(repo: &Repo, task: Task, path: PathBuf, ui: &mut Ui) -> Result<Exit> {
     let old = task.path.clone();
     Task {
         path: path.clone(),
@@ -69,7 +90,6 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
     }
     .store(repo)?;
     place::tidy(&old);
-    use std::os::unix::ffi::OsStrExt;
     ui.out.write_all(path.as_os_str().as_bytes())?;
     writeln!(ui.out)?;
     Ok(Exit::Done)

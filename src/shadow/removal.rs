@@ -15,32 +15,21 @@ use crate::shadow::guards::{Finding, Survey, Weight, survey};
 use crate::shadow::lease::Lease;
 use crate::shadow::process::Process;
 use crate::shadow::record::{self, Found};
-use crate::shadow::task::{How, Phase, Stored, Task};
+use crate::shadow::task::{BranchFate, How, Leaving, Phase, Stored, Task};
 use crate::shadow::trash::{self, Place, Waiting};
 use crate::shadow::{dress, environment, exclude, merged, place, ports, unmake};
 use crate::snapshot::sink::Writing;
 use crate::state::{crash, file};
 use crate::ui::{self, Ui, listed};
 
-/// What becomes of the branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum BranchFate {
-    /// It goes when its work is merged and we made it.
-    #[default]
-    WhenMerged,
-    Keep,
-    Delete,
-}
-
 /// How a removal is meant.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Wish {
-    pub(super) branch: BranchFate,
+    /// What is kept of it until it is done.
+    pub(super) leaving: Leaving,
     pub(super) force: bool,
     pub(super) yes: bool,
     pub(super) dry_run: bool,
-    /// The branch waits for its merge, and the shadow stays known until then.
-    pub(super) finished: bool,
 }
 
 /// How it went.
@@ -70,7 +59,7 @@ pub(super) struct Gone {
 /// When it may never be removed, or the removal fails; then it is there, or a
 /// second try finishes.
 pub(super) fn remove(repo: &Repo, task: &Task, wish: Wish, ui: &mut Ui) -> Result<Outcome> {
-    let deletes = wish.branch == BranchFate::Delete;
+    let deletes = wish.leaving.branch == BranchFate::Delete;
     if wish.dry_run {
         let found = survey(repo, task, Writing::Nothing, deletes)?;
         found.notes.iter().for_each(|note| ui.note(note));
@@ -126,7 +115,8 @@ pub(super) fn resume(repo: &Repo, task: &Task) -> Result<Gone> {
         .find(|f| task.trash.as_ref().is_some_and(|t| t.0 == f.removed.folder))
         .with_context(|| format!("the snapshot of the shadow '{}' is gone", task.task))?;
     let branch = trash.removed.branch.clone();
-    let branch_deleted = finish(repo, task, branch, trash.head(), Wish::default())?;
+    let leaving = task.leaving.unwrap_or_default();
+    let branch_deleted = finish(repo, task, branch, trash.head(), leaving)?;
     Ok(Gone {
         trash,
         findings: Vec::new(),
@@ -194,6 +184,7 @@ fn carry_out(
         phase: Phase::Removing,
         owner: Some(Process::this()),
         trash: Some(Stored(place.folder.clone())),
+        leaving: Some(wish.leaving),
         ..task.clone()
     };
     leaving.store(repo)?;
@@ -208,7 +199,7 @@ fn carry_out(
         &leaving,
         head.branch.map(|b| b.to_string()),
         head.commit,
-        wish,
+        wish.leaving,
     )?;
     Ok(Gone {
         trash,
@@ -232,7 +223,7 @@ fn finish(
     task: &Task,
     branch: Option<String>,
     tip: Option<ObjectId>,
-    wish: Wish,
+    leaving: Leaving,
 ) -> Result<Option<(String, String)>> {
     let trash = task
         .trash
@@ -268,14 +259,14 @@ fn finish(
     let deleted = {
         let _lock = Task::lock(repo)?;
         let deleted = match (&branch, tip) {
-            (Some(branch), Some(tip)) => delete_branch(repo, task, branch, tip, wish)?,
+            (Some(branch), Some(tip)) => delete_branch(repo, task, branch, tip, leaving.branch)?,
             _ => None,
         };
         exclude::sync(repo, Some(&task.slug))?;
         ports::release(repo, &task.slug)?;
         // Its own temporary folder, which nothing of it outlives.
         let _ = fs::remove_dir_all(environment::temporary(repo, task));
-        if wish.finished && branch.is_some() {
+        if leaving.finished && branch.is_some() {
             finished(task).store(repo)?;
         } else {
             task.forget(repo)?;
@@ -299,6 +290,7 @@ fn finished(task: &Task) -> Task {
         excluded: Vec::new(),
         left_out: Vec::new(),
         trash: None,
+        leaving: None,
         ..task.clone()
     }
 }
@@ -318,7 +310,7 @@ pub(super) fn forget_finished(
         None => None,
     };
     let deleted = match (&task.branch, tip) {
-        (Some(branch), Some(tip)) => delete_branch(repo, task, branch, tip, wish)?,
+        (Some(branch), Some(tip)) => delete_branch(repo, task, branch, tip, wish.leaving.branch)?,
         _ => None,
     };
     task.forget(repo)?;
@@ -332,13 +324,13 @@ fn delete_branch(
     task: &Task,
     branch: &str,
     tip: ObjectId,
-    wish: Wish,
+    fate: BranchFate,
 ) -> Result<Option<(String, String)>> {
     let is_ours = task.made_branch && task.branch.as_deref() == Some(branch);
     let elsewhere = is_checked_out(repo, branch);
     if !is_ours
         || elsewhere
-        || wish.branch == BranchFate::Keep
+        || fate == BranchFate::Keep
         || repo.find_ref(branch.into())? != Some(tip)
         || default_branch(repo)?.as_deref() == Some(branch)
     {
@@ -346,7 +338,7 @@ fn delete_branch(
     }
     let why = match merged::way(repo, task, tip)? {
         Some(way) => format!("merged: {}", way.words()),
-        None if wish.branch == BranchFate::Delete => "as asked".to_owned(),
+        None if fate == BranchFate::Delete => "as asked".to_owned(),
         None => return Ok(None),
     };
     unmake::delete_branch(repo, branch, tip)?;

@@ -9,8 +9,8 @@ use crate::git::Repo;
 use crate::shadow::describe::Standing;
 use crate::shadow::entry::main_worktree;
 use crate::shadow::guards::{Finding, Weight, commits};
-use crate::shadow::removal::{self, BranchFate, Gone, Outcome, Wish, describe};
-use crate::shadow::task::{Phase, Task, path_json, short, shown};
+use crate::shadow::removal::{self, Gone, Outcome, Wish, describe};
+use crate::shadow::task::{BranchFate, Leaving, Phase, Task, path_json, short, shown};
 use crate::shadow::{place, unmake};
 use crate::ui::Ui;
 
@@ -50,15 +50,17 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
         .map(|name| Task::require(repo, name))
         .collect::<Result<_>>()?;
     let wish = Wish {
-        branch: match (arguments.keep_branch, arguments.delete_branch) {
-            (true, _) => BranchFate::Keep,
-            (_, true) => BranchFate::Delete,
-            _ => BranchFate::WhenMerged,
+        leaving: Leaving {
+            branch: match (arguments.keep_branch, arguments.delete_branch) {
+                (true, _) => BranchFate::Keep,
+                (_, true) => BranchFate::Delete,
+                _ => BranchFate::WhenMerged,
+            },
+            ..Leaving::default()
         },
         force: arguments.force,
         yes: arguments.yes,
         dry_run: arguments.dry_run,
-        finished: false,
     };
     let mut exit = Exit::Done;
     for task in tasks {
@@ -82,7 +84,7 @@ pub(super) fn remove_any(repo: &Repo, task: &Task, wish: Wish, ui: &mut Ui) -> R
         Phase::Finished => {
             let tip = Standing::of(repo, task).head;
             let unmerged = match tip {
-                Some(tip) if wish.branch == BranchFate::Delete => {
+                Some(tip) if wish.leaving.branch == BranchFate::Delete => {
                     commits::unreachable_branch(repo, task, tip)?
                 }
                 _ => None,

@@ -80,6 +80,9 @@ pub(super) struct Task {
     /// While it is being removed: the folder that it goes to.
     #[serde(default)]
     pub(super) trash: Option<Stored>,
+    /// While it is being removed: how that is meant.
+    #[serde(default)]
+    pub(super) leaving: Option<Leaving>,
     /// While it is being restored: what is put back.
     #[serde(default)]
     pub(super) restoring: Option<Restoring>,
@@ -89,6 +92,27 @@ pub(super) struct Task {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Stored(#[serde(with = "stored_path")] pub(super) PathBuf);
+
+/// How a removal that was begun is meant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Leaving {
+    pub(super) branch: BranchFate,
+    /// By `finish`: the branch waits for its merge, and the shadow stays known until then.
+    pub(super) finished: bool,
+    /// By `merge`: its work is in the target.
+    pub(super) merged: bool,
+}
+
+/// What becomes of the branch of a removed shadow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum BranchFate {
+    /// It goes when its work is merged and we made it.
+    #[default]
+    WhenMerged,
+    Keep,
+    Delete,
+}
 
 /// What a restore puts back, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,6 +274,12 @@ impl Task {
     /// The worktree opened as a repository.
     pub(super) fn open(&self) -> Result<Repo> {
         Repo::at(&self.path)
+    }
+
+    /// How it was meant, when its removal was cut short.
+    pub(super) fn was_leaving(&self) -> Option<Leaving> {
+        let is_cut = self.phase == Phase::Removing && self.is_abandoned();
+        self.leaving.filter(|_| is_cut)
     }
 
     /// Whether the owner of an unfinished `add` or `remove` is gone.

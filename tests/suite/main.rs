@@ -58,6 +58,7 @@ mod replay_session;
 mod shadow_add;
 mod shadow_care;
 mod shadow_crash;
+mod shadow_killed;
 mod shadow_life;
 mod shadow_merge;
 mod shadow_remove;

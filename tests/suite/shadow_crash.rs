@@ -9,7 +9,11 @@ const FAR: usize = 300;
 /// Runs `command` on copies of `scene`, killed before its 1st, 2nd, … step. Gives how
 /// many steps there were.
 #[track_caller]
-fn kill_at_every_step(scene: &Repo, command: &str, check: impl Fn(&Repo, usize)) -> usize {
+pub(crate) fn kill_at_every_step(
+    scene: &Repo,
+    command: &str,
+    check: impl Fn(&Repo, usize),
+) -> usize {
     for step in 1..FAR {
         let copy = scene.duplicate();
         copy.repair_worktrees(scene);
@@ -27,7 +31,7 @@ fn kill_at_every_step(scene: &Repo, command: &str, check: impl Fn(&Repo, usize))
 
 impl Repo {
     /// In a copied scene all absolute paths lead to the original: moved here.
-    fn repair_worktrees(&self, original: &Repo) {
+    pub(crate) fn repair_worktrees(&self, original: &Repo) {
         let (from, to) = (original.scene().display(), self.scene().display());
         self.sh(&format!(
             "cd '{to}' && grep -rlF '{from}' --include=gitdir --include=.git --include='*.json' . |
@@ -52,7 +56,7 @@ fn scene() -> Repo {
 }
 
 #[track_caller]
-fn is_sound(repo: &Repo) {
+pub(crate) fn is_sound(repo: &Repo) {
     repo.fsck();
     repo.git("shadow list").ok();
     repo.git("shadow list --json").ok().json();
