@@ -13,7 +13,7 @@ use crate::shadow::process::now;
 use crate::shadow::removal::Wish;
 use crate::shadow::remove::{remove_any, tell};
 use crate::shadow::task::{Phase, Task, path_json, shown};
-use crate::shadow::{remains, sweep, trash};
+use crate::shadow::{expire, remains, trash};
 use crate::state::lock::PATIENCE;
 use crate::ui::{self, Ui};
 
@@ -61,9 +61,7 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
         }
     }
     if arguments.dry_run || found.is_empty() {
-        if !arguments.dry_run {
-            expire(repo);
-        }
+        expire(repo, arguments.dry_run, ui)?;
         return Ok(Exit::Done);
     }
     if !arguments.yes {
@@ -88,7 +86,7 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
             exit = Exit::No;
         }
     }
-    expire(repo);
+    expire(repo, false, ui)?;
     Ok(exit)
 }
 
@@ -148,9 +146,19 @@ fn reason(repo: &Repo, task: &Task, arguments: &Arguments, ui: &mut Ui) -> Resul
     Ok(merged::way(repo, task, head)?.map(|way| format!("merged: {}", way.words())))
 }
 
-/// Sweeps the trash again: what has expired goes.
-fn expire(repo: &Repo) {
-    for place in trash::places(repo) {
-        let _ = sweep::sweep(&place, PATIENCE);
+/// Empties the trash of what has expired, and names it.
+fn expire(repo: &Repo, dry_run: bool, ui: &mut Ui) -> Result<()> {
+    let due = expire::due(repo)?;
+    if !dry_run {
+        expire::places(repo, PATIENCE);
+        expire::forget(repo, &due)?;
     }
+    for gone in &due {
+        let (task, time, commit) = (&gone.task, &gone.time, gone.commit.to_hex_with_len(10));
+        ui.note(match dry_run {
+            true => format!("{task}, removed {time}, has expired"),
+            false => format!("{task}, removed {time}, has expired; until a gc it is {commit}"),
+        });
+    }
+    Ok(())
 }

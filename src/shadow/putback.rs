@@ -22,7 +22,7 @@ use crate::shadow::record::Found;
 use crate::shadow::task::{How, Phase, Restoring, Task, short, shown};
 use crate::shadow::trash::Place;
 use crate::shadow::unmake::unmake;
-use crate::shadow::{make, place, ports, sweep};
+use crate::shadow::{headlog, make, place, ports, sweep};
 use crate::snapshot::difference::Trees;
 use crate::snapshot::fresh::{self, Content};
 use crate::snapshot::index_file;
@@ -297,6 +297,9 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
         copies: false,
     };
     dress::dress(repo, task, wanted)?;
+    if let Some(log) = &removed.log {
+        headlog::give_back(&shadow, log)?;
+    }
     let place = Place::at(&removed.folder);
     if removed.operation.is_some() {
         operation(&place, &shadow, &mut warnings)?;

@@ -18,13 +18,14 @@ use crate::lane::trailer::{Reader, Writer};
 use crate::shadow::guards::Survey;
 use crate::shadow::process::now;
 use crate::shadow::task::{Task, path_json, stored_path};
+use crate::shadow::{headlog, trash};
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::Skipped;
 
 /// Where removed shadows are; below it `<slug>/<time>`.
 pub(super) const TRASH: &str = "refs/harness/trash/";
 
-const IDENTITY: &str = "git-harness <git-harness@localhost>";
+pub(super) const IDENTITY: &str = "git-harness <git-harness@localhost>";
 
 /// A removed shadow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,6 +39,12 @@ pub(super) struct Removed {
     pub(super) head: Option<String>,
     /// The commit that holds the index.
     pub(super) index: Option<String>,
+    /// The commit that holds the log of HEAD.
+    #[serde(default)]
+    pub(super) log: Option<String>,
+    /// When it may go for good; seconds since the epoch.
+    #[serde(default = "never")]
+    pub(super) expires: i64,
     /// The operation that was under way; its files wait in the trash folder.
     pub(super) operation: Option<String>,
     /// Permission bits that no tree has.
@@ -49,6 +56,10 @@ pub(super) struct Removed {
     /// The folder that may still hold what no snapshot could.
     #[serde(with = "stored_path")]
     pub(super) folder: PathBuf,
+}
+
+fn never() -> i64 {
+    i64::MAX
 }
 
 /// A removed shadow that was found.
@@ -79,6 +90,7 @@ pub(super) fn put(
         ..Checkpoint::default()
     };
     let index = index_state::put(&shadow, &snapshot, &checkpoint, None)?;
+    let log = headlog::keep(&shadow, &snapshot.sink, survey.head.commit)?;
     let json = |path: &BString| path_json(&path.to_path_lossy());
     let removed = Removed {
         v: 1,
@@ -87,6 +99,8 @@ pub(super) fn put(
         branch: survey.head.branch.as_ref().map(ToString::to_string),
         head: survey.head.commit.map(|id| id.to_string()),
         index: index.map(|id| id.to_string()),
+        log: log.map(|id| id.to_string()),
+        expires: trash::expiry(repo)?,
         operation: survey.operation.map(str::to_owned),
         modes: snapshot
             .changes
@@ -107,6 +121,7 @@ pub(super) fn put(
     let mut parents = Vec::new();
     parents.extend(survey.head.commit);
     parents.extend(index);
+    parents.extend(log);
     parents.extend(other_heads(repo, &shadow, task));
     let mut bytes = format!("tree {}\n", snapshot.tree);
     for (at, parent) in parents.iter().enumerate() {

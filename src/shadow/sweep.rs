@@ -17,7 +17,9 @@ use crate::cli::Exit;
 use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::git::quote::path_of_json;
+use crate::shadow::expire;
 use crate::shadow::process::now;
+use crate::shadow::task::Task;
 use crate::shadow::trash::{Place, Waiting};
 use crate::snapshot::fresh::Content;
 use crate::state::lock;
@@ -31,7 +33,14 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit> {
     // Another sweep that is at it does the same.
-    sweep(&Place::at(&arguments.folder), Duration::ZERO)?;
+    let place = Place::at(&arguments.folder);
+    let repository = place.read().map(|waiting| waiting.repository);
+    sweep(&place, Duration::ZERO)?;
+    if let Some(repository) = repository {
+        let repo = Repo::at(&repository)?;
+        expire::places(&repo, Duration::ZERO);
+        expire::forget(&repo, &expire::due(&repo)?)?;
+    }
     Ok(Exit::Done)
 }
 
@@ -54,11 +63,17 @@ fn sweep_held(place: &Place) -> Result<()> {
     let Some(waiting) = place.read() else {
         return Ok(());
     };
-    if waiting.expires <= now() {
-        return fs::remove_dir_all(&place.folder)
-            .with_context(|| format!("cannot remove '{}'", place.folder.display()));
+    let has_expired = waiting.expires <= now();
+    if has_expired && !waiting.repository.exists() {
+        return remove_place(place);
     }
     let repo = Repo::at(&waiting.repository)?;
+    if is_being_filled(&repo, place)? {
+        return Ok(());
+    }
+    if has_expired {
+        return remove_place(place);
+    }
     let tree = ObjectId::from_hex(waiting.tree.as_bytes()).context("the record has no tree")?;
     let files = Content::of(&repo, tree)?
         .lines
@@ -78,10 +93,24 @@ fn sweep_held(place: &Place) -> Result<()> {
     let modules = place.entry().join("modules").exists();
     if is_empty && !waiting.keep_entry && !modules {
         let _ = fs::remove_dir(place.tree());
-        fs::remove_dir_all(&place.folder)
-            .with_context(|| format!("cannot remove '{}'", place.folder.display()))?;
+        remove_place(place)?;
     }
     Ok(())
+}
+
+fn remove_place(place: &Place) -> Result<()> {
+    fs::remove_dir_all(&place.folder)
+        .with_context(|| format!("cannot remove '{}'", place.folder.display()))
+}
+
+/// Whether a removal is at work that puts its shadow here, or was killed before it
+/// had: then it is not empty, but not full yet.
+fn is_being_filled(repo: &Repo, place: &Place) -> Result<bool> {
+    let is_empty = !place.tree().exists() && !place.entry().exists();
+    let is_named = Task::all(repo)?
+        .iter()
+        .any(|task| task.trash.as_ref().is_some_and(|at| at.0 == place.folder));
+    Ok(is_named || is_empty && !place.is_old())
 }
 
 struct Sweep<'s> {

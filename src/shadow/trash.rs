@@ -89,6 +89,12 @@ impl Place {
         self.folder.join("record.json")
     }
 
+    /// Whether it was made so long ago that no removal can still be at its beginning.
+    pub(super) fn is_old(&self) -> bool {
+        const HOUR: i64 = 3600;
+        fs::metadata(self.record()).is_ok_and(|found| found.mtime() < now() - HOUR)
+    }
+
     /// Makes the folder; gives this disk's "now".
     pub(super) fn begin(&self) -> Result<(i64, i64)> {
         crash::point();

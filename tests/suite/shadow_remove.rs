@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::common::{Disk, Repo};
+use crate::common::{Disk, Outcome, Repo};
 
 /// A repository with one shadow, `t`.
 #[track_caller]
@@ -437,6 +437,82 @@ fn the_trash_expires() {
     repo.git("shadow remove -y t").ok();
     repo.git("shadow prune").ok();
     assert!(!folder.join(".shadow-trash").exists());
+    assert_eq!(repo.git("for-each-ref refs/harness/trash").ok().out(), "");
+}
+
+#[test]
+fn a_snapshot_expires_and_what_is_younger_stays() {
+    let (repo, shadow) = scene();
+    let trash = || {
+        repo.git("for-each-ref --format=%(refname) refs/harness/trash")
+            .ok()
+    };
+    shadow.write("a", "kept\n");
+    repo.git("shadow remove -y t").ok();
+    let kept = trash().out();
+    let shadow = repo.shadow("late");
+    shadow.git("checkout -q --detach").ok();
+    shadow.commit_all("on no branch");
+    let lost = shadow.oid("HEAD");
+    repo.git("shadow remove -y late").ok();
+    // Looked at in a copy, where no sweep is at work in the background.
+    let repo = repo.duplicate();
+    let trash = || repo.trash();
+    let both = trash().lines();
+    let late = both.iter().find(|name| **name != kept).unwrap();
+    // As if its time had come.
+    let text = repo.git(&format!("cat-file commit {late}")).ok().out();
+    let at = text.find("\"expires\":").unwrap() + "\"expires\":".len();
+    let end = at + text[at..].find(',').unwrap();
+    let text = format!("{}1{}\n", &text[..at], &text[end..]);
+    let commit = repo
+        .feed("hash-object -t commit -w --stdin", text)
+        .ok()
+        .out();
+    repo.git(&format!("update-ref {late} {commit}")).ok();
+    repo.git("shadow prune -n").ok().says("has expired");
+    assert_eq!(trash().lines(), both);
+    repo.git("shadow prune")
+        .ok()
+        .says("late, removed")
+        .says(&format!("until a gc it is {}", &commit[..10]));
+    trash().prints(&kept);
+    repo.git(&format!("cat-file -e {lost}")).ok();
+    repo.git("shadow restore late")
+        .fails(1)
+        .says("no shadow 'late' was removed");
+    repo.git("shadow restore t --path ../back").ok();
+    assert_eq!(repo.read("../back/a"), "kept\n");
+}
+
+impl Repo {
+    /// The names of all snapshots of removed shadows.
+    #[track_caller]
+    fn trash(&self) -> Outcome {
+        self.git("for-each-ref --format=%(refname) refs/harness/trash")
+            .ok()
+    }
+}
+
+#[test]
+fn the_log_of_head_comes_back_with_what_only_it_reaches() {
+    let (repo, shadow) = scene();
+    shadow.write("a", "first\n");
+    shadow.commit_all("first");
+    shadow.write("a", "second\n");
+    shadow.git("commit -q -a --amend -m second").ok();
+    let log = shadow.git("reflog --format='%H %gs'").ok().out();
+    assert!(log.contains("commit (amend)"), "{log}");
+    let amended = shadow.oid("HEAD@{1}");
+    repo.git("shadow remove -y t").ok();
+    repo.git("shadow prune").ok();
+    repo.git("reflog expire --expire=now --all").ok();
+    repo.git("gc -q --prune=now").ok();
+    repo.git(&format!("cat-file -e {amended}")).ok();
+    repo.git("shadow restore t").ok();
+    shadow.git("reflog --format='%H %gs'").ok().prints(&log);
+    assert_eq!(shadow.git("show HEAD@{1}:a").ok().out(), "first");
+    repo.fsck();
 }
 
 #[test]
