@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::git::Repo;
 use crate::shadow::describe::Standing;
 use crate::shadow::entry::main_worktree;
-use crate::shadow::guards::{Finding, Weight, commits};
+use crate::shadow::guards::{Finding, Maker, Weight, commits};
 use crate::shadow::removal::{self, Gone, Outcome, Wish, describe};
 use crate::shadow::task::{BranchFate, Leaving, Phase, Task, path_json, short, shown};
 use crate::shadow::{place, unmake};
@@ -203,7 +203,10 @@ fn outcome_json(repo: &Repo, task: &Task, outcome: &Outcome) -> Value {
                 Weight::Ask => json!("yes"),
                 Weight::Dirty => json!("force"),
             };
-            json!({"kind": f.kind, "what": f.what, "items": f.items, "needs": needs})
+            json!({
+                "kind": f.kind, "what": f.what, "items": f.items, "needs": needs,
+                "maker": f.maker.map(Maker::word),
+            })
         })
         .collect();
     let cd = main_worktree(repo).unwrap_or_else(|| task.source.clone());

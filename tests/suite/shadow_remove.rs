@@ -455,8 +455,11 @@ fn a_snapshot_expires_and_what_is_younger_stays() {
     shadow.commit_all("on no branch");
     let lost = shadow.oid("HEAD");
     repo.git("shadow remove -y late").ok();
-    // Looked at in a copy, where no sweep is at work in the background.
-    let repo = repo.duplicate();
+    // Looked at in another repository, where no sweep is at work in the background.
+    let source = repo.root().display().to_string();
+    let repo = Repo::with(&[("other", "")]);
+    repo.run(["fetch", "-q", &source, "+refs/harness/*:refs/harness/*"])
+        .ok();
     let trash = || repo.trash();
     let both = trash().lines();
     let late = both.iter().find(|name| **name != kept).unwrap();
@@ -492,6 +495,45 @@ impl Repo {
         self.git("for-each-ref --format=%(refname) refs/harness/trash")
             .ok()
     }
+}
+
+#[test]
+fn the_list_says_whose_the_work_is() {
+    let (repo, shadow) = scene();
+    shadow.write("mine", "by hand, before\n");
+    let work = "echo agent >>a; echo agent >new; echo agent >agent.db";
+    repo.run(["shadow", "run", "t", "--", "sh", "-c", work])
+        .ok();
+    shadow.append("dir/c", "by hand, after\n");
+    shadow.write("mine.db", "by hand\n");
+    let json = repo.git("shadow remove -n --json t").ok().json();
+    let found: Vec<String> = json["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| format!("{} {} {}", f["maker"], f["kind"], f["items"]))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            r#""agent" "changes" ["modified a"]"#,
+            r#""somebody" "changes" ["modified dir/c"]"#,
+            r#""agent" "untracked" ["new"]"#,
+            r#""somebody" "untracked" ["mine"]"#,
+            // No checkpoint looks at what is ignored: nobody is known to have made it.
+            r#""somebody" "ignored" ["agent.db","mine.db"]"#,
+        ]
+    );
+    repo.git("shadow remove t")
+        .fails(1)
+        .says("changes are not committed, made by an agent:\n  modified a")
+        .says("files are not tracked, made by no known agent:\n  mine");
+    // What is committed is in nobody's way, whoever made it.
+    shadow.git("add -A").ok();
+    shadow.commit_all("all of it");
+    shadow.remove("agent.db");
+    shadow.remove("mine.db");
+    repo.git("shadow remove t").ok();
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::git::head::Head;
 use crate::git::quote::quoted;
 use crate::shadow::dress::hash_of;
 use crate::shadow::guards::walk::Walked;
+use crate::shadow::guards::whose::{Maker, Whose};
 use crate::shadow::guards::{Finding, Weight};
 use crate::shadow::task::{How, Task};
 use crate::snapshot::difference::{Difference, Trees};
@@ -77,43 +78,50 @@ pub(super) fn look(
         let is_known =
             difference.old.is_some() || snapshot.index.state().entry_by_path(path).is_some();
         match is_known {
-            true => tracked.push(format!("{} {}", verb(difference), quoted(path))),
-            false => untracked.push(quoted(path)),
+            true => tracked.push((
+                path.to_owned(),
+                format!("{} {}", verb(difference), quoted(path)),
+            )),
+            false => untracked.push((path.to_owned(), quoted(path))),
         }
     }
     tracked.extend(staged_only(shadow, &snapshot, head_tree, &differences)?);
-    let mut add = |weight, kind, what: &str, items: Vec<String>| {
+    let ignored = walk.ignored.iter().map(|path| (path.clone(), ()));
+    let ignored: Vec<(BString, ())> = ignored.collect();
+    let whose = match tracked.is_empty() && untracked.is_empty() && ignored.is_empty() {
+        true => Whose::default(),
+        false => Whose::of(shadow, &trees, snapshot.tree)?,
+    };
+    let mut add = |weight, kind, what: &str, maker: Option<Maker>, items: Vec<String>| {
         if !items.is_empty() {
             findings.push(Finding {
                 weight,
                 kind,
-                what: what.to_owned(),
+                what: format!("{what}{}", maker.map_or("", Maker::said)),
                 items,
+                maker,
             });
         }
     };
-    add(
-        Weight::Dirty,
-        "changes",
-        "changes are not committed",
-        tracked,
-    );
-    add(
-        Weight::Dirty,
-        "untracked",
-        "files are not tracked",
-        untracked,
-    );
-    add(
-        Weight::Dirty,
-        "ignored",
-        "ignored files that nothing can make again",
-        by_folder(&walk.ignored),
-    );
+    let shown = |items: Vec<(BString, String)>| items.into_iter().map(|(_, text)| text).collect();
+    for (maker, items) in whose.parted(tracked) {
+        let what = "changes are not committed";
+        add(Weight::Dirty, "changes", what, maker, shown(items));
+    }
+    for (maker, items) in whose.parted(untracked) {
+        let what = "files are not tracked";
+        add(Weight::Dirty, "untracked", what, maker, shown(items));
+    }
+    for (maker, items) in whose.parted(ignored) {
+        let what = "ignored files that nothing can make again";
+        let paths: Vec<BString> = items.into_iter().map(|(path, ())| path).collect();
+        add(Weight::Dirty, "ignored", what, maker, by_folder(&paths));
+    }
     add(
         Weight::Dirty,
         "copied",
         "copied files were changed",
+        None,
         changed_copies.iter().map(|p| quoted(p.as_bstr())).collect(),
     );
     let nested = |path: &BString| walk.nested.contains(path);
@@ -132,6 +140,7 @@ pub(super) fn look(
         Weight::Ask,
         "skipped",
         "files cannot be captured; they stay in the trash folder",
+        None,
         skipped,
     );
     Ok(Changes {
@@ -156,7 +165,7 @@ fn staged_only(
     snapshot: &Snapshot,
     head_tree: gix::ObjectId,
     seen: &[Difference],
-) -> Result<Vec<String>> {
+) -> Result<Vec<(BString, String)>> {
     let mut sink = Sink::new(shadow, Writing::Nothing);
     sink.remember_trees();
     let staged = Builder {
@@ -171,7 +180,10 @@ fn staged_only(
         .differences(head_tree, staged)?
         .iter()
         .filter(|d| seen.binary_search_by(|s| s.path.cmp(&d.path)).is_err())
-        .map(|d| format!("staged {}", quoted(d.path.as_bstr())))
+        .map(|d| {
+            let text = format!("staged {}", quoted(d.path.as_bstr()));
+            (d.path.clone(), text)
+        })
         .collect())
 }
 

@@ -88,5 +88,6 @@ pub(super) fn unreachable(
         kind: "commits",
         what: what.to_owned(),
         items,
+        maker: None,
     }))
 }

@@ -97,5 +97,6 @@ pub(super) fn lock(entry: &Entry) -> Option<Finding> {
         kind: "locked",
         what: format!("it is locked{reason} ('git shadow unlock' first)"),
         items: Vec::new(),
+        maker: None,
     })
 }

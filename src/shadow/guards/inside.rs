@@ -23,6 +23,7 @@ pub(super) fn lease(repo: &Repo, task: &Task) -> Result<Option<Finding>> {
             process.host
         ),
         items: Vec::new(),
+        maker: None,
     }))
 }
 
@@ -45,5 +46,6 @@ pub(super) fn processes(task: &Task, notes: &mut Vec<String>) -> Option<Finding>
             .iter()
             .map(|process| format!("{} {}", process.pid, process.name))
             .collect(),
+        maker: None,
     })
 }

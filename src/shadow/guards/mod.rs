@@ -7,6 +7,7 @@ mod identity;
 mod inside;
 mod nested;
 pub(super) mod walk;
+mod whose;
 
 use gix::bstr::BString;
 
@@ -18,6 +19,7 @@ use crate::snapshot::sink::Writing;
 use crate::snapshot::take::Snapshot;
 
 pub(super) use identity::default_branch;
+pub(super) use whose::Maker;
 
 /// What can answer a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub(super) struct Finding {
     pub(super) what: String,
     /// The paths, processes or commits.
     pub(super) items: Vec<String>,
+    /// Who made them, where checkpoints tell it.
+    pub(super) maker: Option<Maker>,
 }
 
 /// Everything that is known of a shadow that shall go.
@@ -85,6 +89,7 @@ pub(super) fn survey(
         kind: "operation",
         what: format!("a {operation} is in progress"),
         items: Vec::new(),
+        maker: None,
     }));
     let walk = walk::walk(repo, &shadow, task)?;
     findings.extend(nested::repositories(&shadow, &walk)?);

@@ -29,6 +29,7 @@ pub(super) fn repositories(shadow: &Repo, walk: &Walked) -> Result<Option<Findin
         kind: "repositories",
         what: "repositories or worktrees are inside it; they stay in the trash folder".to_owned(),
         items,
+        maker: None,
     }))
 }
 
@@ -81,6 +82,7 @@ pub(super) fn submodules(shadow: &Repo, walk: &Walked) -> Result<Option<Finding>
         kind: "submodules",
         what: "submodules have work of their own; they stay in the trash folder".to_owned(),
         items,
+        maker: None,
     }))
 }
 
