@@ -254,9 +254,12 @@ fn branches(repo: &Repo, tasks: &[Task]) -> Result<Vec<Ill>> {
     let mut found = Vec::new();
     for (branch, tip) in repo.refs_below(&format!("refs/heads/{prefix}"))? {
         let branch = branch.to_string();
-        if tasks.iter().any(|t| t.branch.as_deref() == Some(&branch))
-            || is_checked_out(repo, &branch)
-        {
+        // Where case does not count, a branch is listed as its folder was first written.
+        let is_known = |task: &Task| {
+            let own = task.branch.as_deref();
+            own.is_some_and(|own| own.eq_ignore_ascii_case(&branch))
+        };
+        if tasks.iter().any(is_known) || is_checked_out(repo, &branch) {
             continue;
         }
         let elsewhere = only_here(repo, tip, Some(&branch), &["-n", "1"])?.is_empty();

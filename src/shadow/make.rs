@@ -342,7 +342,7 @@ fn require_free_branch(repo: &Repo, branch: &str) -> Result<()> {
     }
     if repo.config_bool("core.ignoreCase", false)? {
         for (name, _) in repo.refs_below("refs/heads/")? {
-            if name.to_str_lossy().eq_ignore_ascii_case(&full) {
+            if falls_together(&full, &name.to_str_lossy()) {
                 return Err(hinted(
                     format!("'{name}' differs from '{branch}' only by case"),
                     other,
@@ -351,6 +351,15 @@ fn require_free_branch(repo: &Repo, branch: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether two refs, or folders above them, are one where case does not count: git
+/// finds the one under the other's name, until it packs them.
+fn falls_together(one: &str, other: &str) -> bool {
+    let mut pairs = one.split('/').zip(other.split('/'));
+    pairs
+        .find(|(a, b)| a != b)
+        .is_some_and(|(a, b)| a.eq_ignore_ascii_case(b))
 }
 
 /// # Errors

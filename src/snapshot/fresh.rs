@@ -128,7 +128,7 @@ pub fn needs_git(repo: &Repo, content: &Content) -> Result<bool> {
         || off("core.symlinks")?
         || off("core.fileMode")?
         || repo.config_bool("core.ignoreCase", false)?
-        || repo.config("extensions.partialClone").is_some()
+        || repo.is_partial()
     {
         return Ok(true);
     }

@@ -211,6 +211,22 @@ fn names_that_fall_together_get_folders_of_their_own() {
 }
 
 #[test]
+fn where_case_does_not_count_no_two_branches_share_a_file_or_folder() {
+    let repo = simple();
+    repo.git("config core.ignoreCase true").ok();
+    repo.shadow("sub/x");
+    for name in ["sub/X", "SUB/x", "Sub/y", "SUB/y/z"] {
+        repo.git(&format!("shadow add {name}"))
+            .fails(128)
+            .says("differs from")
+            .says("only by case");
+    }
+    repo.shadow("sub/y");
+    assert_eq!(repo.shadows(), ["sub/x", "sub/y"]);
+    repo.git("shadow doctor").ok().prints("");
+}
+
+#[test]
 fn two_repositories_of_one_name() {
     let one = simple();
     let two = one.seen_at(one.scene().join("other/repo"));

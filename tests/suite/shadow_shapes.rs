@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use crate::common::{Repo, printed_path};
+use crate::replay_journal::bytes_below;
 
 /// Adds, works in, removes and restores a shadow; then removes it again.
 #[track_caller]
@@ -120,6 +121,107 @@ fn inside_a_submodule_and_with_one() {
     let made = own.shadow("s");
     assert!(made.exists("x") && !made.exists("a"));
     let _ = commit;
+}
+
+#[test]
+fn a_partial_clone() {
+    let origin = Repo::with(&[("a", "0\n"), ("b", "0\n"), ("dir/c", "0\n")]);
+    origin.write("a", "1\n");
+    origin.write("dir/c", "1\n");
+    origin.commit_all("second");
+    origin.write("b", "2\n");
+    origin.commit_all("third");
+    origin.git("config uploadpack.allowFilter true").ok();
+    let place = origin.scene().join("partial");
+    let clone = ["clone", "-q", "--filter=blob:none"].map(OsStr::new);
+    let from = format!("file://{}", origin.root().display());
+    let to = [OsStr::new(&from), place.as_os_str()];
+    origin.run(clone.into_iter().chain(to)).ok();
+    let repo = origin.seen_at(&place);
+    // An old base, whose blobs are not here: the checkout fetches them.
+    let missing = |revision: &str| {
+        let missing = repo
+            .git(&format!("rev-list --objects --missing=print {revision}"))
+            .ok();
+        missing
+            .lines()
+            .iter()
+            .filter(|line| line.starts_with('?'))
+            .count()
+    };
+    assert!(missing("HEAD~2") > 0);
+    let shadow = repo.shadow("t HEAD~2");
+    shadow.git("status --porcelain").ok().prints("");
+    assert_eq!(shadow.read("dir/c"), "0\n");
+    shadow.write("new", "work\n");
+    shadow.commit_all("work");
+    assert_eq!(repo.shown("t")["state"], "clean");
+    repo.git("shadow merge t").ok();
+    repo.git("status --porcelain").ok().prints("");
+    assert_eq!(
+        (repo.read("new"), repo.read("b")),
+        ("work\n".into(), "2\n".into())
+    );
+    // Removed and restored where the origin is out of reach.
+    repo.git("config remote.origin.url /nonexistent").ok();
+    shadow.write("new", "more\n");
+    repo.git("shadow list").ok();
+    repo.git("shadow remove -y t").ok();
+    repo.git("shadow restore t").ok();
+    assert_eq!(shadow.read("new"), "more\n");
+    repo.git("shadow finish t -m more -y").ok();
+    repo.git("shadow merge t --remove").ok();
+    assert_eq!(repo.read("new"), "more\n");
+    repo.has_no_trace_of_shadows();
+}
+
+#[test]
+fn a_main_checkout_in_the_middle_of_a_rebase() {
+    let repo = Repo::with(&[("a", "0\n"), ("b", "0\n")]);
+    repo.git("checkout -q -b topic").ok();
+    for number in 1..4 {
+        repo.write("a", format!("topic {number}\n"));
+        repo.commit_all(&format!("topic {number}"));
+    }
+    repo.git("checkout -q main").ok();
+    repo.write("a", "main\n");
+    repo.commit_all("main");
+    repo.git("checkout -q topic").ok();
+    repo.git("rebase -q main").fails(1);
+    repo.write("b", "edited meanwhile\n");
+    let state = || {
+        let rebase = bytes_below(&repo.git_dir().join("rebase-merge"));
+        let asked = ["status", "ls-files -s", "rev-parse HEAD main topic"];
+        (
+            rebase,
+            asked.map(|asked| repo.git(asked).ok().out()),
+            repo.read("a"),
+        )
+    };
+    let before = state();
+    // From where HEAD is, and from a branch that the rebase will move.
+    let shadow = repo.shadow("t");
+    let other = repo.shadow("u topic");
+    assert_eq!(other.read("a"), "topic 3\n");
+    for (task, shadow) in [("t", &shadow), ("u", &other)] {
+        shadow.git("status --porcelain").ok().prints("");
+        assert!(!shadow.git_dir().join("rebase-merge").exists());
+        shadow.write("new", task);
+        repo.git(&format!("shadow finish {task} -m {task}")).ok();
+    }
+    repo.git("shadow merge t").fails(128).says("--into");
+    repo.git("shadow merge t --into topic").fails(128);
+    assert_eq!(state(), before);
+    // The rebase goes on as if nothing had been.
+    repo.write("a", "solved\n");
+    repo.git("add a").ok();
+    repo.git("-c core.editor=true rebase --continue").fails(1);
+    repo.git("rebase --abort").ok();
+    assert_eq!(repo.read("a"), "topic 3\n");
+    repo.git("checkout -q main").ok();
+    repo.git("shadow merge t --into main --remove").ok();
+    assert_eq!(repo.read("new"), "t");
+    repo.fsck();
 }
 
 #[test]
