@@ -14,6 +14,8 @@
     reason = "a measuring program prints, starts programs, and may panic"
 )]
 
+#[path = "shadow/disk.rs"]
+mod disk;
 #[path = "compare/measure.rs"]
 mod measure;
 #[path = "shadow/site.rs"]
@@ -21,6 +23,7 @@ mod site;
 
 use std::env;
 
+use disk::Disk;
 use measure::pairs;
 use site::Site;
 
@@ -67,7 +70,12 @@ fn main() {
         }
     }
     if wanted("clone") {
-        match site.clone_dependencies() {
+        // Here, or on a disk that is made for it.
+        let cloned = site.clone_dependencies().or_else(|| {
+            let disk = Disk::btrfs()?;
+            Site::at(1, &disk.path()).clone_dependencies()
+        });
+        match cloned {
             Some(seconds) => {
                 let verdict = if seconds <= CLONE_SECONDS {
                     "ok"
@@ -78,7 +86,7 @@ fn main() {
                     "1 GB of dependencies cloned in {seconds:.2} s (bar {CLONE_SECONDS}) {verdict}"
                 );
             }
-            None => println!("dependencies: this file system does not clone, not measured"),
+            None => println!("dependencies: no file system here clones, not measured"),
         }
     }
     if wanted("remove") {

@@ -40,9 +40,15 @@ impl Site {
         let target = Path::new(env!("CARGO_BIN_EXE_git-shadow"))
             .parent()
             .unwrap();
+        let folder = env::var_os("BENCH_DIR").unwrap_or_else(|| target.into());
+        Self::at(files, Path::new(&folder))
+    }
+
+    /// The same in a new folder in `folder`.
+    pub(crate) fn at(files: usize, folder: &Path) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("shadow-bench-")
-            .tempdir_in(env::var_os("BENCH_DIR").unwrap_or_else(|| target.into()))
+            .tempdir_in(folder)
             .unwrap();
         for name in ["home", "repo"] {
             fs::create_dir(folder.path().join(name)).unwrap();
