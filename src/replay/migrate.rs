@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gix::ObjectId;
+
 use crate::error::{Context, Result};
 use crate::state::crash;
 use crate::state::file::{Sharing, make_folder};
@@ -35,15 +37,19 @@ pub(super) fn objects(from: &Path, to: &Path, sharing: Sharing) -> Result<()> {
     Ok(())
 }
 
-/// The files of the objects in the store `from` that are in no pack.
-pub(super) fn loose(from: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+/// The objects in the store `from` that are in no pack, and their files.
+pub(super) fn loose(from: &Path) -> Result<Vec<(ObjectId, PathBuf)>> {
+    let mut found = Vec::new();
     for folder in folders(from)? {
-        if folder.file_name() != Some(OsStr::new("pack")) {
-            files.extend(entries(&folder)?);
+        let first = folder.file_name().unwrap_or_default().as_encoded_bytes();
+        for file in entries(&folder)? {
+            let rest = file.file_name().unwrap_or_default().as_encoded_bytes();
+            if let Ok(id) = ObjectId::from_hex(&[first, rest].concat()) {
+                found.push((id, file));
+            }
         }
     }
-    Ok(files)
+    Ok(found)
 }
 
 fn folders(from: &Path) -> Result<Vec<PathBuf>> {

@@ -2,7 +2,6 @@
 //! sees until they are published.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -148,20 +147,9 @@ impl Store {
     /// which would be as many in the repository.
     pub(super) fn see_git(&mut self) -> Result<()> {
         self.reopen()?;
-        for path in migrate::loose(&self.room()?.objects())? {
-            let name = |path: &Path| {
-                path.file_name()
-                    .map(OsStr::as_encoded_bytes)
-                    .map(<[u8]>::to_vec)
-            };
-            let hex = [path.parent().and_then(name), name(&path)];
-            let id = ObjectId::from_hex(&hex.into_iter().flatten().flatten().collect::<Vec<_>>());
-            let Ok(id) = id else {
-                continue;
-            };
-            let (kind, content) = self
-                .find(id)?
-                .with_context(|| format!("cannot read {id}"))?;
+        for (id, path) in migrate::loose(&self.room()?.objects())? {
+            let found = self.find(id)?;
+            let (kind, content) = found.with_context(|| format!("cannot read back {id}"))?;
             self.add(id, kind, &content)?;
             fs::remove_file(&path)
                 .with_context(|| format!("cannot remove '{}'", path.display()))?;
