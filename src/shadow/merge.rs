@@ -11,7 +11,7 @@ use crate::git::Repo;
 use crate::git::command::Child;
 use crate::git::quote::{json_path, quoted};
 use crate::shadow::describe::Standing;
-use crate::shadow::overlap::{Merged, merge_tree};
+use crate::shadow::overlap::{Merged, merge_tree, write_merge};
 use crate::shadow::removal::Wish;
 use crate::shadow::remove;
 use crate::shadow::target::{Target, Upstream};
@@ -60,8 +60,8 @@ pub(super) struct Arguments {
 enum Plan {
     UpToDate,
     Forward,
-    Commit(ObjectId),
-    Squash(ObjectId),
+    Commit,
+    Squash,
     Rebase,
     Conflict(Vec<BString>),
     NotForward,
@@ -72,8 +72,8 @@ impl Plan {
         match self {
             Plan::UpToDate => "up to date",
             Plan::Forward => "fast-forward",
-            Plan::Commit(_) => "merge commit",
-            Plan::Squash(_) => "squash",
+            Plan::Commit => "merge commit",
+            Plan::Squash => "squash",
             Plan::Rebase => "rebase",
             Plan::Conflict(_) => "conflict",
             Plan::NotForward => "not a fast-forward",
@@ -180,9 +180,9 @@ fn plan(repo: &Repo, target: &Target, theirs: ObjectId, arguments: &Arguments) -
         Merged::Clean(tree) if arguments.squash && tree == repo.tree_of(target.tip)? => {
             Plan::UpToDate
         }
-        Merged::Clean(tree) if arguments.squash => Plan::Squash(tree),
+        Merged::Clean(_) if arguments.squash => Plan::Squash,
         Merged::Clean(_) if arguments.rebase => Plan::Rebase,
-        Merged::Clean(tree) => Plan::Commit(tree),
+        Merged::Clean(_) => Plan::Commit,
     })
 }
 
@@ -208,23 +208,25 @@ fn carry_out(
     let moved = match plan {
         Plan::UpToDate => Some(target.tip),
         Plan::Forward => advance(repo, target, theirs, ui)?,
-        Plan::Squash(tree) => {
+        Plan::Squash => {
+            let tree = write_merge(repo, target.tip, theirs)?;
             let message = format!(
                 "{}\n\n{}",
                 squash_title(task),
                 subjects(repo, target, theirs)?
             );
-            let commit = commit_tree(repo, *tree, &[target.tip], &message)?;
+            let commit = commit_tree(repo, tree, &[target.tip], &message)?;
             advance(repo, target, commit, ui)?
         }
         Plan::Rebase => match rebase(task, target)? {
             Ok(tip) => advance(repo, target, tip, ui)?,
             Err(paths) => return Ok(Err(paths)),
         },
-        Plan::Commit(tree) => match &target.holder {
+        Plan::Commit => match &target.holder {
             None => {
+                let tree = write_merge(repo, target.tip, theirs)?;
                 let parents = [target.tip, theirs];
-                let commit = commit_tree(repo, *tree, &parents, &message)?;
+                let commit = commit_tree(repo, tree, &parents, &message)?;
                 advance(repo, target, commit, ui)?
             }
             Some(holder) => {

@@ -1,14 +1,20 @@
 //! What a shadow changes, and whether that would merge: computed on objects only.
 
+use std::fs;
+
 use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
 
-use crate::error::{Result, bail};
+use crate::error::{Context, Result, bail};
 use crate::git::Repo;
+use crate::git::command::Child;
+use crate::git::quote::quoted;
 use crate::shadow::describe::Standing;
 use crate::shadow::task::Task;
 use crate::snapshot::difference::Trees;
 use crate::snapshot::glance::glance;
+use crate::snapshot::root::bytes_of;
+use crate::state::file::{self, Sharing};
 
 /// The paths by which each shadow differs from its base, committed or not; sorted.
 ///
@@ -67,18 +73,50 @@ pub(super) enum Merged {
     Conflict(Vec<BString>),
 }
 
-/// Merges `theirs` into `ours` without a worktree.
+/// Merges `theirs` into `ours` without a worktree, and keeps nothing of it.
 ///
 /// # Errors
 /// When git cannot: no common history, a missing object.
 pub(super) fn merge_tree(repo: &Repo, ours: ObjectId, theirs: ObjectId) -> Result<Merged> {
-    let child = repo.git([
+    let objects = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let info = objects.path().join("info");
+    fs::create_dir(&info)?;
+    let store = quoted(bytes_of(repo.objects_dir()).as_bstr());
+    file::replace(
+        &info.join("alternates"),
+        format!("{store}\n").as_bytes(),
+        Sharing::default(),
+        false,
+    )?;
+    merge_with(
+        merging(repo).env("GIT_OBJECT_DIRECTORY", objects.path()),
+        ours,
+        theirs,
+    )
+}
+
+/// The same for good: the tree, when nothing conflicts, is in the repository.
+///
+/// # Errors
+/// As [`merge_tree`], and when something conflicts after all.
+pub(super) fn write_merge(repo: &Repo, ours: ObjectId, theirs: ObjectId) -> Result<ObjectId> {
+    match merge_with(merging(repo), ours, theirs)? {
+        Merged::Clean(tree) => Ok(tree),
+        Merged::Conflict(_) => bail!("cannot merge: it conflicts now"),
+    }
+}
+
+fn merging(repo: &Repo) -> Child {
+    repo.git([
         "merge-tree",
         "--write-tree",
         "-z",
         "--name-only",
         "--no-messages",
-    ]);
+    ])
+}
+
+fn merge_with(child: Child, ours: ObjectId, theirs: ObjectId) -> Result<Merged> {
     let output = child
         .args([ours.to_string(), theirs.to_string()])
         .output()?;
