@@ -2,6 +2,7 @@
 //! `true`. Prints one line a figure with its bar; ratios are medians of pairs
 //! taken in turn, so that a busy machine slows both.
 //!
+//! Words after `--` choose some of `masking`, `append`, `hooks`, `mirror`.
 //! `HARNESS_BENCH_GB=1` makes the second ingest one of a gigabyte of logs.
 
 #![expect(
@@ -29,10 +30,23 @@ fn main() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    masking();
-    append(folder.path());
-    hooks(folder.path());
-    mirror(folder.path());
+    let chosen: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let is_chosen = |name: &str| chosen.is_empty() || chosen.iter().any(|word| word == name);
+    if is_chosen("masking") {
+        masking();
+    }
+    if is_chosen("append") {
+        append(folder.path());
+    }
+    if is_chosen("hooks") {
+        hooks(folder.path());
+    }
+    if is_chosen("mirror") {
+        mirror(folder.path());
+    }
 }
 
 fn figure(name: &str, value: String, bar: &str) {

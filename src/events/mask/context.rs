@@ -161,6 +161,18 @@ impl Keyword {
         is_secret(&text[value.clone()], self.promise, form).then_some(value)
     }
 
+    /// Whether `value` is the secret of the field `name`, where the anchor stands at
+    /// `at` of the name.
+    pub(super) fn has_field(&self, name: &[u8], at: usize, value: &str) -> bool {
+        let end = |start: usize| start + self.word.len();
+        at.checked_sub(self.anchor).is_some_and(|start| {
+            has_word_at(name, start, self.word)
+                && self.is_named(name, 0, start)
+                && has_ending(&name[end(start)..])
+                && is_secret(value.as_bytes(), self.promise, Form::Quoted)
+        })
+    }
+
     fn is_named(&self, text: &[u8], name_start: usize, start: usize) -> bool {
         if self.before.is_empty() {
             return true;
@@ -401,21 +413,6 @@ fn unclosed(value: &[u8], at: usize) -> usize {
         end -= 1;
     }
     at + end
-}
-
-/// The value of the field `name`, when `value` is all of it.
-pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
-    let name = name.as_bytes();
-    KEYWORDS.iter().any(|keyword| {
-        name.windows(keyword.word.len())
-            .enumerate()
-            .any(|(start, window)| {
-                window.eq_ignore_ascii_case(keyword.word.as_bytes())
-                    && keyword.is_named(name, 0, start)
-                    && has_ending(&name[start + keyword.word.len()..])
-                    && is_secret(value.as_bytes(), keyword.promise, Form::Quoted)
-            })
-    })
 }
 
 /// `Bearer …` wherever it stands.

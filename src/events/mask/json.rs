@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::context::is_secret_field;
-use super::{MASK, Masked, boundary};
+use super::prefilter::is_secret_field;
+use super::{MASK, Masked, boundary, secrets};
 
 /// One JSON value without secrets, encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,13 +92,12 @@ fn clean(value: &mut Value, field: &str, limit: usize) {
             // What will be cut away need not be masked; but a secret that begins
             // before the cut is known by what follows it.
             let seen = boundary(text, limit.saturating_add(LOOK_AHEAD));
-            let masked = Masked::new(&text[..seen]);
             if text.len() > limit {
                 let size = text.len();
-                let head = masked.cut(limit);
+                let head = Masked::new(&text[..seen]).cut(limit);
                 *text = format!("{}… [{size} bytes]", head.as_str());
-            } else if *masked != *text {
-                masked.as_str().clone_into(text);
+            } else {
+                *text = Masked::from_string(std::mem::take(text)).into_string();
             }
         }
         Value::Array(items) => {
@@ -109,7 +108,7 @@ fn clean(value: &mut Value, field: &str, limit: usize) {
         Value::Object(fields) => {
             let dirty: Vec<String> = fields
                 .keys()
-                .filter(|key| *Masked::new(key) != ***key)
+                .filter(|key| !secrets(key.as_bytes()).is_empty())
                 .cloned()
                 .collect();
             for key in dirty {
@@ -132,7 +131,7 @@ pub fn is_identifier(text: &str) -> bool {
         && text.bytes().all(|b| {
             b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'#' | b'@')
         })
-        && super::secrets(text.as_bytes()).is_empty()
+        && secrets(text.as_bytes()).is_empty()
         && boundary(text, text.len()) == text.len()
 }
 

@@ -2,7 +2,7 @@
 //! text that the event log, its state and its mirror accept, and this module is
 //! the only one that can make it.
 //!
-//! A scan for rare three-byte fragments costs about a nanosecond a byte; only
+//! A scan for rare three-byte fragments costs less than a nanosecond a byte; only
 //! where one is found do the precise rules look, and only at that place.
 
 mod context;

@@ -46,6 +46,11 @@ impl Masked {
         Masked(self.0.chars().take(count).collect())
     }
 
+    /// The text, on its own.
+    pub(super) fn into_string(self) -> String {
+        self.0
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
