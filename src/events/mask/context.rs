@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::place::{begins_at, has_word_at, is_word, line_before, run, run_back};
+use super::place::{begins_at, has_word_at, is_word, line_before, run, run_back, three_of};
 use super::value::{Form, Promise, is_machine_made, is_secret};
 
 /// A word that names secrets.
@@ -137,8 +137,8 @@ const ENDINGS: &[&str] = &[
 
 impl Keyword {
     /// Three bytes that every such name has.
-    pub(super) fn anchor(&self) -> &'static [u8] {
-        &self.word.as_bytes()[self.anchor..self.anchor + 3]
+    pub(super) const fn anchor(&self) -> [u8; 3] {
+        three_of(self.word, self.anchor)
     }
 
     /// The value of the name whose anchor is at `at`.

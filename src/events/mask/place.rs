@@ -5,6 +5,12 @@ pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
+/// Three bytes of `word` from `at` on.
+pub(super) const fn three_of(word: &str, at: usize) -> [u8; 3] {
+    let bytes = word.as_bytes();
+    [bytes[at], bytes[at + 1], bytes[at + 2]]
+}
+
 /// Whether a token can begin at `at`: no word goes on there. What looks like a
 /// letter may be the end of an escape (`\n`, `%3D`, `\u003d`).
 pub(super) fn begins_at(text: &[u8], at: usize) -> bool {

@@ -6,9 +6,9 @@
 //! so that clean text costs one branch for all of them.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use super::context::KEYWORDS;
+use super::place::three_of;
 use super::shape::SHAPES;
 use super::special::SPECIALS;
 
@@ -49,50 +49,65 @@ const BITS: u32 = 15;
 /// How many places are looked at together: the threes of bytes in eight.
 const PLACES: usize = 6;
 
+/// How many rules there are.
+const COUNT: usize = SHAPES.len() + KEYWORDS.len() + SPECIALS.len();
+
+/// Made when the program is built, so that a hook need not.
+static ANCHORS: Anchors = Anchors::new();
+
 struct Anchors {
-    /// By hash: the group of rules plus one, or 0.
-    groups: Box<[u8; 1 << BITS]>,
-    /// Rules whose anchors share a hash, each with its anchor.
-    rules: Vec<Vec<(u32, Rule)>>,
+    /// By hash: the first of its rules plus one, or 0.
+    firsts: [u8; 1 << BITS],
+    /// The rules with their anchors, those of one hash beside each other.
+    rules: [(u32, Rule); COUNT],
 }
 
-static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
-    let mut anchors = Anchors {
-        groups: Box::new([0; 1 << BITS]),
-        rules: Vec::new(),
-    };
-    for (n, shape) in SHAPES.iter().enumerate() {
-        anchors.add(shape.anchor(), Rule::Shape(n));
-    }
-    for (n, keyword) in KEYWORDS.iter().enumerate() {
-        anchors.add(keyword.anchor(), Rule::Keyword(n));
-    }
-    for (n, special) in SPECIALS.iter().enumerate() {
-        anchors.add(special.anchor.as_bytes(), Rule::Special(n));
-    }
-    anchors
-});
-
 impl Anchors {
-    fn add(&mut self, anchor: &[u8], rule: Rule) {
-        let group = &mut self.groups[hash(number(anchor))];
-        if *group == 0 {
-            self.rules.push(Vec::new());
-            *group = u8::try_from(self.rules.len()).expect("fewer than 256 anchors, by a test");
+    const fn new() -> Self {
+        assert!(COUNT < 255, "the number of a rule is a byte");
+        let mut rules = [(0, Rule::Shape(0)); COUNT];
+        let mut n = 0;
+        while n < COUNT {
+            let (anchor, rule) = if n < SHAPES.len() {
+                (SHAPES[n].anchor(), Rule::Shape(n))
+            } else if n < SHAPES.len() + KEYWORDS.len() {
+                let n = n - SHAPES.len();
+                (KEYWORDS[n].anchor(), Rule::Keyword(n))
+            } else {
+                let n = n - SHAPES.len() - KEYWORDS.len();
+                (three_of(SPECIALS[n].anchor, 0), Rule::Special(n))
+            };
+            let three = folded(number(&anchor));
+            // Sorted by insertion; equal ones stay in their order.
+            let mut at = n;
+            while at > 0 && hash(rules[at - 1].0) > hash(three) {
+                rules[at] = rules[at - 1];
+                at -= 1;
+            }
+            rules[at] = (three, rule);
+            n += 1;
         }
-        self.rules[usize::from(*group) - 1].push((folded(number(anchor)), rule));
+        let mut firsts = [0; 1 << BITS];
+        let mut n = COUNT;
+        while n > 0 {
+            firsts[hash(rules[n - 1].0)] = n as u8;
+            n -= 1;
+        }
+        Anchors { firsts, rules }
     }
 
     /// Tries the rules of `three`, which stands at `at`.
     fn look(&self, three: u32, at: usize, found: &mut impl FnMut(Rule, usize)) {
-        let group = self.groups[hash(three)];
-        if group == 0 {
+        let first = usize::from(self.firsts[hash(three)]);
+        if first == 0 {
             return;
         }
-        let three = folded(three);
-        for (anchor, rule) in &self.rules[usize::from(group) - 1] {
-            if *anchor == three {
+        let folded = folded(three);
+        for (anchor, rule) in &self.rules[first - 1..] {
+            if *anchor == folded {
                 found(*rule, at);
+            } else if hash(*anchor) != hash(three) {
+                break;
             }
         }
     }
@@ -100,40 +115,43 @@ impl Anchors {
 
 /// Calls `found` for each rule whose anchor stands at a place of `text`.
 pub(super) fn candidates(text: &[u8], mut found: impl FnMut(Rule, usize)) {
-    let anchors = &*ANCHORS;
-    let groups = &*anchors.groups;
     let mut at = 0;
     while let Some(eight) = text[at..].first_chunk::<8>() {
         let eight = u64::from_le_bytes(*eight);
         let mut any = 0;
         for place in 0..PLACES {
-            any |= groups[hash((eight >> (8 * place)) as u32)];
+            any |= ANCHORS.firsts[hash((eight >> (8 * place)) as u32)];
         }
         if any != 0 {
             for place in 0..PLACES {
-                anchors.look((eight >> (8 * place)) as u32, at + place, &mut found);
+                ANCHORS.look((eight >> (8 * place)) as u32, at + place, &mut found);
             }
         }
         at += PLACES;
     }
     for (place, three) in text.windows(3).enumerate().skip(at) {
-        anchors.look(number(three), place, &mut found);
+        ANCHORS.look(number(three), place, &mut found);
     }
 }
 
 /// Where three bytes belong; the case of letters and the byte behind do not count.
-fn hash(bytes: u32) -> usize {
+const fn hash(bytes: u32) -> usize {
     const FOLD: u32 = 0x00df_dfdf;
     const SPREAD: u32 = 0x9e37_79b1;
     ((bytes & FOLD).wrapping_mul(SPREAD) >> (32 - BITS)) as usize
 }
 
-fn number(three: &[u8]) -> u32 {
+const fn number(three: &[u8]) -> u32 {
     u32::from_le_bytes([three[0], three[1], three[2], 0])
 }
 
 /// Three bytes, letters without case.
-fn folded(three: u32) -> u32 {
-    let [a, b, c, _] = three.to_le_bytes().map(|byte| byte.to_ascii_lowercase());
-    u32::from_le_bytes([a, b, c, 0])
+const fn folded(three: u32) -> u32 {
+    let [a, b, c, _] = three.to_le_bytes();
+    u32::from_le_bytes([
+        a.to_ascii_lowercase(),
+        b.to_ascii_lowercase(),
+        c.to_ascii_lowercase(),
+        0,
+    ])
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::place::{begins_at, run};
+use super::place::{begins_at, run, three_of};
 use super::value::{is_machine_made, is_placeholder};
 
 /// Which bytes the rest of a token is made of.
@@ -254,8 +254,8 @@ pub(super) const SHAPES: &[Shape] = &[
 
 impl Shape {
     /// Three bytes that every such token has.
-    pub(super) fn anchor(&self) -> &'static [u8] {
-        &self.prefix.as_bytes()[self.anchor..self.anchor + 3]
+    pub(super) const fn anchor(&self) -> [u8; 3] {
+        three_of(self.prefix, self.anchor)
     }
 
     /// The token whose anchor is at `at`.

@@ -47,6 +47,9 @@ pub(crate) struct State {
     /// Model calls that are in the log.
     pub(crate) answers: Vec<String>,
     pub(crate) ended: bool,
+    /// What was read of it, under the lock that is held until it is stored.
+    #[serde(skip)]
+    pub(crate) stored: Option<Vec<u8>>,
 }
 
 /// A call that was begun and not closed.
@@ -96,8 +99,11 @@ impl State {
     /// The state at `path`; made from the end of `log` when it is missing or broken.
     pub(crate) fn load(path: &Path, log: &Path) -> State {
         let stored = file::read(path).ok().flatten();
-        match stored.and_then(|bytes| serde_json::from_slice::<State>(&bytes).ok()) {
-            Some(state) => state,
+        let state = stored
+            .as_deref()
+            .and_then(|bytes| serde_json::from_slice(bytes).ok());
+        match state {
+            Some(state) => State { stored, ..state },
             None => State::from_log(log),
         }
     }
@@ -162,7 +168,7 @@ impl State {
             if json.as_str().len() <= LARGEST || limit < 16 {
                 // Most events leave it as it is, and replacing a file costs more than all
                 // else that a hook does.
-                if file::read(path)?.as_deref() == Some(json.as_str().as_bytes()) {
+                if self.stored.as_deref() == Some(json.as_str().as_bytes()) {
                     return Ok(());
                 }
                 return file::replace(path, json.as_str().as_bytes(), sharing, false);
