@@ -22,9 +22,6 @@ use git_harness::events::mask::Masked;
 use git_harness::events::{Event, Log};
 use serde_json::json;
 
-const TRAJECTORY: &str = env!("CARGO_BIN_EXE_git-trajectory");
-const CHECKPOINT: &str = env!("CARGO_BIN_EXE_git-checkpoint");
-
 fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
@@ -116,6 +113,33 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(done.success());
 }
 
+/// The program as an installation has it, a copy: what the linker has written itself
+/// lies in smaller pieces in the cache, and starts slower.
+fn installed(name: &str, built: &str, folder: &Path) -> String {
+    let path = folder.join(name);
+    if !path.exists() {
+        fs::write(&path, fs::read(built).unwrap()).unwrap();
+        fs::set_permissions(&path, fs::metadata(built).unwrap().permissions()).unwrap();
+    }
+    path.to_str().unwrap().to_owned()
+}
+
+fn trajectory(folder: &Path) -> String {
+    installed(
+        "git-trajectory",
+        env!("CARGO_BIN_EXE_git-trajectory"),
+        folder,
+    )
+}
+
+fn checkpoint(folder: &Path) -> String {
+    installed(
+        "git-checkpoint",
+        env!("CARGO_BIN_EXE_git-checkpoint"),
+        folder,
+    )
+}
+
 /// Seconds that `program` takes, fed with `input`.
 fn time(program: &str, arguments: &[&str], folder: &Path, input: &[u8]) -> f64 {
     let start = Instant::now();
@@ -152,6 +176,7 @@ fn pairs(
 }
 
 fn hooks(folder: &Path) {
+    let (trajectory, checkpoint) = (trajectory(folder), checkpoint(folder));
     let repo = folder.join("repo");
     fs::create_dir(&repo).unwrap();
     git(&repo, &["init", "-q", "."]);
@@ -166,7 +191,7 @@ fn hooks(folder: &Path) {
         let text = "a line of a prompt that asks for something\n".repeat(1 + size / 43);
         json!({"session_id": session, "cwd": repo, "hook_event_name": "UserPromptSubmit", "prompt": text}).to_string().into_bytes()
     };
-    let hook = |input: &[u8]| time(TRAJECTORY, &["hook", "claude"], &repo, input);
+    let hook = |input: &[u8]| time(&trajectory, &["hook", "claude"], &repo, input);
     let truth = || time("true", &[], &repo, b"");
     let (small, large) = (prompt("a", 2000), prompt("big", 1 << 20));
     hook(&small);
@@ -203,7 +228,7 @@ fn hooks(folder: &Path) {
         let data = json!({"session_id": "w", "cwd": repo, "hook_event_name": "PreToolUse", "tool_name": "Write", "tool_use_id": format!("t{n}"),
             "tool_input": {"file_path": repo.join("d1/f1.txt"), "content": "x"}});
         time(
-            TRAJECTORY,
+            &trajectory,
             &["hook", "claude"],
             &repo,
             data.to_string().as_bytes(),
@@ -214,7 +239,7 @@ fn hooks(folder: &Path) {
         m += 1;
         let call = format!("c{m}");
         time(
-            CHECKPOINT,
+            &checkpoint,
             &[
                 "save",
                 "-q",
@@ -245,6 +270,7 @@ fn hooks(folder: &Path) {
 }
 
 fn mirror(folder: &Path) {
+    let trajectory = trajectory(folder);
     let repo = folder.join("mirror");
     fs::create_dir(&repo).unwrap();
     git(&repo, &["init", "-q", "."]);
@@ -275,7 +301,7 @@ fn mirror(folder: &Path) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         let _ = fs::remove_file(&database);
-        ours.push(time(TRAJECTORY, &["ingest", "-q"], &repo, b""));
+        ours.push(time(&trajectory, &["ingest", "-q"], &repo, b""));
         theirs.push(bulk_insert(&folder.join("bulk.db"), &rows));
     }
     let (ours, theirs) = (median(ours), median(theirs));
@@ -303,10 +329,10 @@ fn mirror(folder: &Path) {
         )
         .unwrap();
     }
-    time(TRAJECTORY, &["ingest", "-q"], &repo, b"");
+    time(&trajectory, &["ingest", "-q"], &repo, b"");
     let again = median(
         (0..5)
-            .map(|_| time(TRAJECTORY, &["ingest", "-q"], &repo, b""))
+            .map(|_| time(&trajectory, &["ingest", "-q"], &repo, b""))
             .collect(),
     );
     figure(
