@@ -5,12 +5,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
-use std::time::{Duration, Instant};
-
-use rustix::process::{Pid, Signal, kill_process};
+use std::time::Duration;
 
 use crate::error::{Context, Result, anyhow};
 use crate::git::Repo;
@@ -255,47 +253,6 @@ impl Child {
         }
     }
 
-    /// Runs it with our own streams for at most `limit`; what is still running
-    /// then is told to end, and killed when it does not.
-    ///
-    /// # Errors
-    /// When it cannot be started.
-    pub fn status_within(mut self, limit: Option<Duration>) -> Result<Ended> {
-        const INTERVAL: Duration = Duration::from_millis(10);
-        const GRACE: Duration = Duration::from_secs(2);
-        let mut running = self
-            .command
-            .spawn()
-            .with_context(|| format!("cannot start '{}'", self.shown))?;
-        let began = Instant::now();
-        let mut told = None;
-        loop {
-            if let Some(status) = running.try_wait().context("cannot wait")? {
-                return Ok(match told {
-                    Some(_) => Ended::TooLong,
-                    None => Ended::Code(code_of(status)),
-                });
-            }
-            match (limit, told) {
-                (Some(limit), None) if began.elapsed() >= limit => {
-                    if let Some(pid) = i32::try_from(running.id()).ok().and_then(Pid::from_raw) {
-                        let _ = kill_process(pid, Signal::TERM);
-                    }
-                    told = Some(Instant::now());
-                }
-                (_, Some(since)) if since.elapsed() >= GRACE => {
-                    let _ = running.kill();
-                }
-                (None, None) => {
-                    let status = running.wait().context("cannot wait")?;
-                    return Ok(Ended::Code(code_of(status)));
-                }
-                _ => {}
-            }
-            std::thread::sleep(INTERVAL);
-        }
-    }
-
     /// Runs it with our streams, its standard output on our standard error: what it
     /// tells is no answer of ours.
     ///
@@ -312,7 +269,7 @@ impl Child {
     /// # Errors
     /// When it cannot be started.
     pub fn spawn_group(mut self) -> Result<std::process::Child> {
-        self.command.process_group(0);
+        self.set_group();
         self.command
             .spawn()
             .with_context(|| format!("cannot start '{}'", self.shown))
@@ -352,6 +309,11 @@ impl Child {
         Ok(())
     }
 
+    /// Makes it the first of a process group of its own.
+    pub(super) fn set_group(&mut self) {
+        self.command.process_group(0);
+    }
+
     /// Starts it with our own streams.
     pub(super) fn spawn(&mut self) -> std::io::Result<std::process::Child> {
         self.command.spawn()
@@ -366,20 +328,6 @@ impl Child {
             .status()
             .with_context(|| format!("cannot start '{}'", self.shown))
     }
-}
-
-/// How a program ended that had only so much time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// By itself, with this code; 128 + n for signal n, as a shell says it.
-    Code(u8),
-    /// The time was over.
-    TooLong,
-}
-
-fn code_of(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|n| 128 + n));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(255)
 }
 
 fn failure(shown: &str, output: &Output) -> crate::error::Error {

@@ -29,7 +29,11 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         ));
         return Ok(Exit::No);
     }
-    let status = if arguments.fail || standing.failed.is_some() {
+    for (_, phase) in &standing.unended {
+        ui.warn(format_args!("the phase '{phase}' has no end"));
+    }
+    let is_whole = standing.failed.is_none() && standing.unended.is_empty();
+    let status = if arguments.fail || !is_whole {
         "failed"
     } else {
         "done"

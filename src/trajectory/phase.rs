@@ -12,7 +12,8 @@ use crate::cli::Exit;
 use crate::error::{Context, Hint, Result, hinted};
 use crate::events::{Reader, id, session, time};
 use crate::git::Repo;
-use crate::git::command::{Child, Ended};
+use crate::git::command::Child;
+use crate::git::wrapped::End;
 use crate::state::lock::PATIENCE;
 use crate::trajectory::import_command::import_known;
 use crate::trajectory::mirror::{self, Mirror};
@@ -101,8 +102,8 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     };
     for attempt in 1.. {
         let is_last_try = attempt > arguments.retries;
-        let code = step.attempt(attempt, is_last_try, &arguments.command, limit, ui)?;
-        if code == 0 || is_last_try {
+        let (code, goes_on) = step.attempt(attempt, is_last_try, &arguments.command, limit, ui)?;
+        if !goes_on {
             return Ok(if code == 0 {
                 Exit::Done
             } else {
@@ -126,6 +127,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
+    /// Runs the command once; gives its code, and whether it is tried again.
     fn attempt(
         &self,
         attempt: u32,
@@ -133,7 +135,7 @@ impl Step<'_> {
         command: &[OsString],
         limit: Option<Duration>,
         ui: &mut Ui,
-    ) -> Result<u8> {
+    ) -> Result<(u8, bool)> {
         ui.flush()?;
         let (began, clock) = (time::text(time::now()), Instant::now());
         let ended = Child::new(&command[0])
@@ -142,16 +144,26 @@ impl Step<'_> {
             .env("HARNESS_PHASE", self.phase)
             .env("HARNESS_ATTEMPT", attempt.to_string())
             .env("HARNESS_SESSION", &self.session)
-            .status_within(limit);
-        let (code, status) = match ended {
-            Ok(Ended::Code(0)) => (0, "done"),
-            Ok(Ended::Code(code)) => (code, "failed"),
-            Ok(Ended::TooLong) => (TIMED_OUT, "timeout"),
-            Err(error) => {
-                ui.warn(format_args!("{error:#}"));
-                (127, "failed")
+            .wrapped_within(limit)?;
+        if let Some(why) = &ended.not_started {
+            ui.warn(format_args!(
+                "cannot start '{}': {why}",
+                command[0].display()
+            ));
+        }
+        let (code, status) = match (ended.end, ended.code) {
+            (End::Itself, 0) => (0, "done"),
+            (End::Itself, code) => (code, "failed"),
+            (End::Signal, code) => (code, "interrupted"),
+            (End::TooLong, _) => (TIMED_OUT, "timeout"),
+            (End::NoTerminal, code) => {
+                ui.warn(
+                    "the command waited for the terminal, which it does not have with --timeout",
+                );
+                (code.max(1), "failed")
             }
         };
+        let goes_on = code != 0 && !is_last_try && status != "interrupted";
         for session in self.sessions(attempt)? {
             self.journal.write(
                 "phase_session",
@@ -167,10 +179,10 @@ impl Step<'_> {
             Some(self.phase),
             json!({
                 "attempt": attempt, "status": status, "exit_code": code, "duration_ms": clock.elapsed().as_millis() as u64,
-                "tokens": tokens, "cost_usd": cost_usd, "last": code == 0 || is_last_try,
+                "tokens": tokens, "cost_usd": cost_usd, "last": !goes_on,
             }),
         )?;
-        Ok(code)
+        Ok((code, goes_on))
     }
 
     /// The sessions that were opened in this attempt: those whose hook found our

@@ -1,5 +1,9 @@
 //! The runner as a shell script: phases with sessions, retries, failures and time limits.
 
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
 use super::common::Repo;
@@ -152,6 +156,128 @@ fn time_limits_and_missing_programs_are_failures() {
     repo.git("trajectory start again").ok();
     repo.git("trajectory phase none -- /no/such/program")
         .fails(127);
+}
+
+/// The only attempt of the only phase of the newest run.
+fn attempt(repo: &Repo, run: &str) -> Value {
+    let mut attempts = journal(repo, run.trim())
+        .into_iter()
+        .filter(|e| e["type"] == "phase_attempt");
+    let first = attempts.next().unwrap()["payload"].take();
+    assert!(attempts.next().is_none());
+    first
+}
+
+/// Says where it is, then waits for a child of its own, in which the sleeping is done.
+const SLEEPER: &str = "sleep 300 & echo $! > child; echo $$ > leader; wait";
+
+/// Whether the process that wrote its number to `name` is gone or a zombie.
+fn is_gone(repo: &Repo, name: &str) -> bool {
+    let pid = repo.read(name);
+    let state = repo.sh(&format!("ps -o stat= -p {}", pid.trim()));
+    state.out().is_empty() || state.out().starts_with('Z')
+}
+
+#[test]
+fn a_time_limit_ends_all_that_the_command_started() {
+    let repo = Repo::new();
+    let run = repo.git("trajectory start slow").ok().out();
+    let sleeper = repo.script("sleeper", SLEEPER);
+    repo.git(&format!(
+        "trajectory phase wait --timeout 1s -- {}",
+        sleeper.display()
+    ))
+    .fails(124);
+    assert!(is_gone(&repo, "leader") && is_gone(&repo, "child"));
+    assert_eq!(attempt(&repo, &run)["status"], "timeout");
+}
+
+#[test]
+fn what_ignores_the_request_to_end_is_killed() {
+    let repo = Repo::new();
+    let run = repo.git("trajectory start slow").ok().out();
+    let stubborn = repo.script("stubborn", &format!("trap '' TERM; {SLEEPER}"));
+    repo.git(&format!(
+        "trajectory phase wait --timeout 1s -- {}",
+        stubborn.display()
+    ))
+    .fails(124);
+    assert!(is_gone(&repo, "leader") && is_gone(&repo, "child"));
+    assert_eq!(attempt(&repo, &run)["status"], "timeout");
+}
+
+/// Runs `git <arguments>`, gives all of its process group `signal` once the file
+/// `begun` is there, as a terminal does for Ctrl-C, and waits for its end.
+#[track_caller]
+fn signalled(repo: &Repo, arguments: &[&str], signal: Signal) -> ExitStatus {
+    let mut command = repo.command(arguments);
+    command.process_group(0);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut running = command.spawn().unwrap();
+    while !repo.exists("begun") {
+        assert!(running.try_wait().unwrap().is_none(), "it ended too early");
+        std::thread::yield_now();
+    }
+    let group = Pid::from_raw(running.id().try_into().unwrap()).unwrap();
+    kill_process_group(group, signal).unwrap();
+    running.wait().unwrap()
+}
+
+/// A phase with retries that is ended by `signal` while its command runs.
+#[track_caller]
+fn check_interrupted(options: &[&str], signal: Signal, code: i32) {
+    let repo = Repo::new();
+    let run = repo.git("trajectory start cut").ok().out();
+    let sleeper = repo.script("sleeper", "echo $$ > leader; : > begun; exec sleep 300");
+    let sleeper = sleeper.display().to_string();
+    let mut arguments = vec!["trajectory", "phase", "work", "--retries=3"];
+    arguments.extend(options);
+    arguments.extend(["--", &sleeper]);
+    let ended = signalled(&repo, &arguments, signal);
+    // git itself may answer with the signal that it got too.
+    assert!(
+        ended.code() == Some(code) || ended.signal() == Some(code - 128),
+        "{ended:?}"
+    );
+    let attempt = attempt(&repo, &run);
+    assert_eq!(
+        (&attempt["status"], &attempt["exit_code"], &attempt["last"]),
+        (&json!("interrupted"), &json!(code), &json!(true))
+    );
+    assert!(is_gone(&repo, "leader"));
+    repo.git("trajectory phase next -- true")
+        .fails(1)
+        .says("stopped at the phase 'work'");
+    repo.git("trajectory finish").ok();
+    let last = repo.git("trajectory last").ok().out();
+    assert!(last.contains("(cut) — failed"), "{last}");
+}
+
+#[test]
+fn ctrl_c_leaves_the_attempt_written() {
+    check_interrupted(&[], Signal::INT, 130);
+    check_interrupted(&["--timeout=5m"], Signal::INT, 130);
+}
+
+#[test]
+fn a_request_to_end_leaves_the_attempt_written() {
+    check_interrupted(&[], Signal::TERM, 143);
+    check_interrupted(&["--timeout=5m"], Signal::TERM, 143);
+}
+
+#[test]
+fn a_run_with_a_phase_that_was_killed_is_not_done() {
+    let repo = Repo::new();
+    repo.git("trajectory start killed").ok();
+    // All at once, with no time to write anything.
+    let sleeper = ["sh", "-c", ": > begun; exec sleep 300"];
+    let arguments = ["trajectory", "phase", "work", "--"];
+    signalled(&repo, &[&arguments[..], &sleeper].concat(), Signal::KILL);
+    repo.git("trajectory finish")
+        .ok()
+        .says("the phase 'work' has no end");
+    let last = repo.git("trajectory last").ok().out();
+    assert!(last.contains("(killed) — failed"), "{last}");
 }
 
 #[test]

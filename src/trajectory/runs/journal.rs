@@ -17,6 +17,8 @@ pub(crate) struct Standing {
     pub(crate) phases: i64,
     /// The phase that failed for good.
     pub(crate) failed: Option<String>,
+    /// Phases that were begun and never ended, each with its id.
+    pub(crate) unended: Vec<(Option<String>, String)>,
     pub(crate) is_finished: bool,
     pub(crate) cost_usd: Option<f64>,
 }
@@ -108,12 +110,18 @@ impl<'a> Journal<'a> {
             let fields = event.fields();
             match event.kind.as_str() {
                 "run_start" => standing.name = event.name,
-                "phase_start" => standing.phases += 1,
+                "phase_start" => {
+                    standing.phases += 1;
+                    standing.unended.push((event.phase_id, event.name));
+                }
                 "phase_attempt" => {
                     if let Some(cost) = fields.get("cost_usd").and_then(Value::as_f64) {
                         standing.cost_usd = Some(standing.cost_usd.unwrap_or(0.0) + cost);
                     }
                     let is_last = fields.get("last").and_then(Value::as_bool).unwrap_or(true);
+                    if is_last {
+                        standing.unended.retain(|(id, _)| *id != event.phase_id);
+                    }
                     if is_last && fields.get("status").and_then(Value::as_str) != Some("done") {
                         standing.failed = Some(event.name);
                     }
