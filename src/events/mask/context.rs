@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use super::place::{begins_at, has_word_at, is_word, line_before, run, run_back, three_of};
+use super::place::{
+    begins_at, contains, has_word_at, is_word, line_before, run, run_back, three_of,
+};
 use super::value::{Form, Promise, is_machine_made, is_secret};
 
 /// A word that names secrets.
@@ -71,6 +73,10 @@ const KEYS: &[&str] = &[
     "algolia",
     "stripe",
     "openai",
+    "fastly",
+    "unseal",
+    "recovery",
+    "preshared",
 ];
 
 /// The names, each with where its three rarest letters begin.
@@ -81,6 +87,7 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     word("passcode", 3, Promise::Password),
     word("pwd", 0, Promise::Password),
     word("_pass", 0, Promise::Password),
+    word("psk", 0, Promise::Password),
     word("secret", 1, Promise::Secret),
     word("credential", 2, Promise::Secret),
     word("token", 1, Promise::Token),
@@ -133,6 +140,7 @@ const ENDINGS: &[&str] = &[
     "hash_key",
     "env",
     "override",
+    "internal",
 ];
 
 impl Keyword {
@@ -150,13 +158,18 @@ impl Keyword {
         let end = start + self.word.len();
         let name_start = run_back(text, start, 64, |b| is_word(b) || matches!(b, b'.' | b'-'));
         let name_end = run(text, end, 64, |b| is_word(b) || matches!(b, b'.' | b'-'));
-        if !self.is_named(text, name_start, start) || !has_ending(&text[end..name_end]) {
+        if !self.is_named(text, name_start, start) || !self.has_ending(&text[end..name_end]) {
             return None;
         }
         let place = Place {
             text,
             name: name_start..name_end,
         };
+        if place.byte(name_end) == b'(' {
+            // Given to a call of that name: only what no text is.
+            let (value, _) = place.quoted(name_end + 1)?;
+            return is_machine_made(&text[value.clone()]).then_some(value);
+        }
         let (value, form) = place.value()?;
         is_secret(&text[value.clone()], self.promise, form).then_some(value)
     }
@@ -168,9 +181,14 @@ impl Keyword {
         at.checked_sub(self.anchor).is_some_and(|start| {
             has_word_at(name, start, self.word)
                 && self.is_named(name, 0, start)
-                && has_ending(&name[end(start)..])
+                && self.has_ending(&name[end(start)..])
                 && is_secret(value.as_bytes(), self.promise, Form::Quoted)
         })
+    }
+
+    fn has_ending(&self, rest: &[u8]) -> bool {
+        // What a program logs in with beside the id of its role.
+        has_ending(rest) || (self.word == "secret" && rest.eq_ignore_ascii_case(b"_id"))
     }
 
     fn is_named(&self, text: &[u8], name_start: usize, start: usize) -> bool {
@@ -267,6 +285,10 @@ impl Place<'_> {
         })
     }
 
+    fn skip_number(&self, at: usize) -> usize {
+        run(self.text, at, 2, |b| b.is_ascii_digit())
+    }
+
     fn value(&self) -> Option<(Range<usize>, Form)> {
         let flag = self.text[self.name.start..].starts_with(b"-");
         let closed = self.skip_quotes(self.name.end);
@@ -282,7 +304,19 @@ impl Place<'_> {
                 let end = run(self.text, after + 1, 1000, |b| b != b'<' && b != b'\n');
                 Some((after + 1..end, Form::Quoted))
             }
-            b',' if was_quoted => self.quoted(self.skip_blanks(after + 1)),
+            b',' if was_quoted && bracket == closed => {
+                let (value, form) = self.quoted(self.skip_blanks(after + 1))?;
+                // A list of names, or the next field.
+                let is_name = self.byte(self.skip_quotes(value.end)) == b':';
+                (!is_name).then_some((value, form))
+            }
+            // Unseal Key 1: …
+            b'0'..=b'9' if after > self.name.end => {
+                let sign = run(self.text, after, 2, |b| b.is_ascii_digit());
+                (self.byte(sign) == b':')
+                    .then(|| self.after_sign(sign))
+                    .flatten()
+            }
             b'v' if self.text[after..].starts_with(b"value=") && was_quoted => {
                 self.quoted(after + 6)
             }
@@ -311,10 +345,18 @@ impl Place<'_> {
     fn is_listed(&self) -> bool {
         let line = line_before(self.text, self.name.start);
         let first = line.trim_ascii_start();
-        matches!(first, b"ENV " | b"ARG ")
+        matches!(first, b"ENV " | b"ARG " | b"#define ")
+            || first.starts_with(b"set -")
+            || (first.is_empty() && self.is_in_login())
             || (first.starts_with(b"machine ") && first.ends_with(b" "))
             || (first.starts_with(b"login ") && first.ends_with(b" "))
             || first == b"--" // a flag whose dashes were not part of the name
+    }
+
+    /// On a line of its own below `machine` and `login`.
+    fn is_in_login(&self) -> bool {
+        let before = &self.text[self.name.start.saturating_sub(200)..self.name.start];
+        contains(before, b"machine ") && contains(before, b"login ")
     }
 
     fn after_sign(&self, sign: usize) -> Option<(Range<usize>, Form)> {

@@ -5,6 +5,8 @@
 //! A scan for rare three-byte fragments costs less than a nanosecond a byte; only
 //! where one is found do the precise rules look, and only at that place.
 
+mod armour;
+mod command;
 mod context;
 mod json;
 mod place;

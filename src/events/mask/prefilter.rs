@@ -52,6 +52,8 @@ const PLACES: usize = 6;
 /// How many rules there are.
 const COUNT: usize = SHAPES.len() + KEYWORDS.len() + SPECIALS.len();
 
+const _: () = assert!(COUNT < 255, "the number of a rule is a byte");
+
 /// Made when the program is built, so that a hook need not.
 static ANCHORS: Anchors = Anchors::new();
 
@@ -64,7 +66,6 @@ struct Anchors {
 
 impl Anchors {
     const fn new() -> Self {
-        assert!(COUNT < 255, "the number of a rule is a byte");
         let mut rules = [(0, Rule::Shape(0)); COUNT];
         let mut n = 0;
         while n < COUNT {

@@ -21,6 +21,8 @@ pub(super) enum Class {
     Upper,
     /// Base64 with its three signs, and `,`.
     Base64,
+    /// The same, escaped for an address.
+    Escaped,
 }
 
 impl Class {
@@ -31,6 +33,7 @@ impl Class {
             Class::Url => byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_',
             Class::Dotted => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'),
             Class::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Class::Escaped => Class::Base64.has(byte) || byte == b'%',
             Class::Base64 => {
                 byte.is_ascii_alphanumeric()
                     || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_' | b',')
@@ -91,12 +94,18 @@ const fn at(anchor: usize, shape: Shape) -> Shape {
     Shape { anchor, ..shape }
 }
 
-use Class::{Alnum, Base64, Dotted, Hex, Upper, Url};
+use Class::{Alnum, Base64, Dotted, Escaped, Hex, Upper, Url};
 
 /// One line a service (or several lines); sorted by name of the service.
 pub(super) const SHAPES: &[Shape] = &[
     at(9, open("AGE-SECRET-KEY-1", Upper, 40)),
-    open("AKCp", Alnum, 60), // Artifactory
+    open("AKCp", Alnum, 60),         // Artifactory
+    at(1, open("ABSK", Base64, 60)), // Bedrock
+    wordy("sdk-", Url, 36),          // LaunchDarkly
+    wordy("mob-", Url, 36),
+    wordy("ico-", Alnum, 30),      // Infracost
+    exact("oy2", Alnum, 43),       // NuGet
+    open("RWRTY0Iy", Base64, 100), // minisign
     exact("AKIA", Upper, 16),
     exact("ASIA", Upper, 16),
     exact("ABIA", Upper, 16),
@@ -222,11 +231,11 @@ pub(super) const SHAPES: &[Shape] = &[
     open("xoxr-", Url, 20),
     open("xoxs-", Url, 20),
     open("xoxc-", Url, 20),
-    open("xoxd-", Base64, 20),
+    open("xoxd-", Escaped, 20),
     open("xoxe-", Url, 20),
     open("xoxe.xoxp-", Url, 20),
     open("xapp-", Url, 30),
-    open("sl.", Url, 100), // Dropbox
+    open("sl.", Dotted, 100), // Dropbox
     wordy("snyk_", Dotted, 30),
     open("sq0atp-", Url, 22),
     open("sq0csp-", Url, 40),

@@ -1,5 +1,5 @@
-//! Secrets with a form of their own: private keys, JSON web tokens, passwords
-//! in URLs and on command lines, webhooks.
+//! Secrets with a form of their own: JSON web tokens, passwords in URLs, webhooks,
+//! cookies, and the list of all rules that are code.
 
 use std::ops::Range;
 
@@ -7,8 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::context::bearer;
-use super::place::{begins_at, contains, find, has_word_at, line_before, run, run_back};
+use super::place::{begins_at, contains, has_word_at, line_before, run, run_back};
 use super::value::{Form, Promise, is_machine_made, is_placeholder, is_secret};
+use super::{armour, command};
 
 /// A rule in code, with three bytes that all its matches contain.
 pub(super) struct Special {
@@ -16,117 +17,68 @@ pub(super) struct Special {
     pub(super) check: fn(&[u8], usize) -> Option<Range<usize>>,
 }
 
+const fn special(anchor: &'static str, check: fn(&[u8], usize) -> Option<Range<usize>>) -> Special {
+    Special { anchor, check }
+}
+
 /// All of them.
 pub(super) const SPECIALS: &[Special] = &[
-    Special {
-        anchor: "vat",
-        check: private_key,
-    },
-    Special {
-        anchor: "eyj",
-        check: json_web_token,
-    },
-    Special {
-        anchor: "://",
-        check: url,
-    },
-    Special {
-        anchor: "riz",
-        check: authorization,
-    },
-    Special {
-        anchor: "rer",
-        check: bearer,
-    },
-    Special {
-        anchor: "uth",
-        check: registry_login,
-    },
-    Special {
-        anchor: ":aa",
-        check: telegram,
-    },
-    Special {
-        anchor: "-us",
-        check: mailchimp,
-    },
-    Special {
-        anchor: "pat",
-        check: airtable,
-    },
-    Special {
-        anchor: "asv",
-        check: terraform,
-    },
-    Special {
-        anchor: "8q~",
-        check: azure_client,
-    },
-    Special {
-        anchor: "7q~",
-        check: azure_client,
-    },
-    Special {
-        anchor: "sig",
-        check: shared_access,
-    },
-    Special {
-        anchor: " -p",
-        check: password_flag,
-    },
-    Special {
-        anchor: " -u",
-        check: user_flag,
-    },
-    Special {
-        anchor: " -a",
-        check: auth_flag,
-    },
+    special("vat", armour::private_key),
+    special("vat", armour::putty_key),
+    special("ls0", armour::encoded_key),
+    special("eyj", json_web_token),
+    special("eyj", armour::encoded_logins),
+    special("\"d\"", armour::web_key),
+    special("://", url),
+    special("re=", url_signature),
+    special("de=", url_signature),
+    special("riz", authorization),
+    special("rer", bearer),
+    special("uth", registry_login),
+    special("uth", mail_login),
+    special("uth", command::auth_pair),
+    special("sid", cookie),
+    special("nid", cookie),
+    special("@tc", source_name),
+    special("@un", source_name),
+    special(":54", password_file),
+    special(":64", password_file),
+    special("azf", azure_key),
+    special("azs", azure_key),
+    special("+ac", azure_key),
+    special("+as", azure_key),
+    special(":aa", telegram),
+    special("-us", mailchimp),
+    special("pat", airtable),
+    special("asv", terraform),
+    special("8q~", azure_client),
+    special("7q~", azure_client),
+    special("sig", shared_access),
+    special(" -p", command::password_flag),
+    special(" -u", command::user_flag),
+    special(" -a", command::auth_flag),
+    special(" -w", command::ldap_flag),
+    special("epa", command::store_flag),
+    special("ypa", command::store_flag),
+    special("ss:", command::openssl_pass),
+    special("tpa", command::web_password),
+    special("chp", command::piped_password),
+    special("-as", command::plain_text),
+    special("y '", command::of_role),
+    special("d '", command::of_role),
+    special("mta", discord),
+    special("mte", discord),
+    special("mti", discord),
+    special("mtm", discord),
+    special("mtq", discord),
+    special("mtu", discord),
+    special("mty", discord),
+    special("mtc", discord),
+    special("mtg", discord),
+    special("mtk", discord),
 ];
 
-fn private_key(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let word = at.checked_sub(3)?;
-    if !text[word..].starts_with(b"PRIVATE KEY") {
-        return None;
-    }
-    let line = line_before(text, word);
-    let head = run(text, word, 40, |b| b.is_ascii_uppercase() || b == b' ');
-    if !text[head..].starts_with(b"-----") {
-        return None;
-    }
-    if contains(line, b"-----END ") {
-        // A key whose beginning was cut away.
-        let end = word - line.len() + find(line, b"-----END ")?;
-        let start = run_back(text, end, 16 << 10, is_armour);
-        return (end - start >= 32 && !contains(&text[start..end], b"-----")).then_some(start..end);
-    }
-    if !contains(line, b"-----BEGIN ") {
-        return None;
-    }
-    let body = head + 5;
-    let rest = &text[body..text.len().min(body + (16 << 10))];
-    let end = match find(rest, b"-----END ") {
-        Some(n) => body + n,
-        None => run(text, body, 16 << 10, is_armour),
-    };
-    let kept = text[body..end]
-        .iter()
-        .filter(|b| b.is_ascii_alphanumeric())
-        .count();
-    (kept >= 16).then(|| {
-        // The line breaks stay, so that the text keeps its shape.
-        let trimmed = text[body..end].trim_ascii_end().len();
-        body + run(&text[body..end], 0, 4, |b| matches!(b, b'\n' | b'\r'))..body + trimmed
-    })
-}
-
-fn is_armour(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || byte.is_ascii_whitespace()
-        || matches!(byte, b'+' | b'/' | b'=' | b'\\' | b':' | b',' | b'.')
-}
-
-fn is_base64url(byte: u8) -> bool {
+pub(super) fn is_base64url(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
 }
 
@@ -156,6 +108,8 @@ fn url(text: &[u8], at: usize) -> Option<Range<usize>> {
     if rest.starts_with(b"hooks.slack.com/services/")
         || contains(&rest[..rest.len().min(60)], b"discord.com/api/webhooks/")
         || contains(&rest[..rest.len().min(60)], b"discordapp.com/api/webhooks/")
+        || contains(&rest[..rest.len().min(60)], b"alchemy.com/v2/")
+        || contains(&rest[..rest.len().min(60)], b"infura.io/v3/")
     {
         let last = rest.iter().rposition(|b| *b == b'/')?;
         let secret = run(rest, last + 1, 200, is_base64url);
@@ -322,75 +276,125 @@ fn shared_access(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_machine_made(&text[at + 4..end]).then_some(at + 4..end)
 }
 
-fn shell_word(text: &[u8], at: usize) -> Range<usize> {
-    let open = run(text, at, 1, |b| matches!(b, b'\'' | b'"'));
-    let end = if open > at {
-        let quote = text[at];
-        run(text, open, 300, |b| b != quote && b != b'\n')
-    } else {
-        run(text, at, 300, |b| {
-            !b.is_ascii_whitespace()
-                && !matches!(b, b';' | b'|' | b'&' | b'"' | b'\'' | b')' | b'\\')
-        })
-    };
-    open..end
-}
-
-fn is_given(text: &[u8], word: &Range<usize>) -> bool {
-    let value = &text[word.clone()];
-    value.len() >= 4 && is_secret(value, Promise::Password, Form::Setting)
-}
-
-/// `mysql -p…`, `sshpass -p …`, `docker login -p …`.
-fn password_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
-    if !text[at..].starts_with(b" -p") {
+/// `?code=…`, `&X-Amz-Signature=…`: what makes an address a permission.
+fn url_signature(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let value = at + 3;
+    let name = run_back(text, value - 1, 24, |b| is_base64url(b) || b == b'.');
+    let lower = text[name..value - 1].to_ascii_lowercase();
+    let is_asked = name
+        .checked_sub(1)
+        .is_some_and(|n| matches!(text[n], b'?' | b'&'));
+    if !is_asked || !(lower == b"code" || lower.ends_with(b"signature")) {
         return None;
     }
+    let end = run(text, value, 1024, |b| {
+        b.is_ascii_alphanumeric()
+            || matches!(b, b'%' | b'+' | b'/' | b'=' | b'-' | b'_' | b'.' | b'~')
+    });
+    let secret = &text[value..end];
+    (is_machine_made(secret) && !is_placeholder(secret)).then_some(value..end)
+}
+
+/// `AUTH PLAIN …` of mail.
+fn mail_login(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const WORDS: &str = "auth plain ";
+    let start = at.checked_sub(1)?;
+    if !has_word_at(text, start, WORDS) {
+        return None;
+    }
+    let value = start + WORDS.len();
+    let end = run(text, value, 1024, |b| {
+        b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')
+    });
+    let login = STANDARD.decode(&text[value..end]).ok()?;
+    (login.len() >= 8 && login.contains(&0)).then_some(value..end)
+}
+
+/// The id of a session, where cookies are.
+fn cookie(text: &[u8], at: usize) -> Option<Range<usize>> {
     let line = line_before(text, at);
-    let has = |program: &str| contains(line, program.as_bytes());
-    let word = if has("sshpass")
-        || (has("login") && (has("docker") || has("podman") || has("az ") || has("oc ")))
-    {
-        shell_word(text, run(text, at + 3, 2, |b| b == b' '))
-    } else if has("mysql") || has("mariadb") {
-        if text.get(at + 3) == Some(&b' ') {
-            return None; // a database follows: the password is asked for
-        }
-        shell_word(text, at + 3)
-    } else {
+    if !contains(line, b"ookie") {
         return None;
+    }
+    let name = run_back(text, at, 40, |b| is_base64url(b) || b == b'.');
+    let lower = text[name..at + 3].to_ascii_lowercase();
+    let value = match text.get(at + 3) {
+        Some(b'=') => at + 4,
+        Some(b'\'' | b'"') => run(text, at + 3, 6, |b| {
+            matches!(b, b'\'' | b'"' | b',' | b' ' | b':')
+        }),
+        _ => return None,
     };
-    is_given(text, &word).then_some(word)
+    if !(lower.ends_with(b"sid") || lower.ends_with(b"sessionid") || lower.ends_with(b"sessid")) {
+        return None;
+    }
+    let end = run(text, value, 1024, |b| {
+        !b.is_ascii_whitespace() && !matches!(b, b';' | b'\'' | b'"' | b',' | b'\\')
+    });
+    is_machine_made(&text[value..end]).then_some(value..end)
 }
 
-/// `curl -u user:…`.
-fn user_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
-    if !text[at..].starts_with(b" -u") {
+/// The password in `user:…@tcp(host)/base`, as Go's drivers take it.
+fn source_name(text: &[u8], at: usize) -> Option<Range<usize>> {
+    if !has_word_at(text, at, "@tcp(") && !has_word_at(text, at, "@unix(") {
         return None;
     }
-    let line = line_before(text, at);
-    if !["curl", "http", "wget", "jfrog"]
-        .iter()
-        .any(|program| contains(line, program.as_bytes()))
-    {
-        return None;
-    }
-    let word = shell_word(text, run(text, at + 3, 2, |b| b == b' '));
-    let colon = text[word.clone()].iter().position(|b| *b == b':')?;
-    let from = word.start + colon + 1;
-    let secret = if from == word.end {
-        shell_word(text, from) // user:'…'
-    } else {
-        from..word.end
-    };
-    is_given(text, &secret).then_some(secret)
+    let start = run_back(text, at, 100, |b| {
+        !b.is_ascii_whitespace() && !matches!(b, b':' | b'"' | b'\'' | b'`')
+    });
+    let secret = &text[start..at];
+    (start.checked_sub(1).is_some_and(|n| text[n] == b':')
+        && is_secret(secret, Promise::Password, Form::Setting))
+    .then_some(start..at)
 }
 
-/// `redis-cli -a …`.
-fn auth_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
-    if !text[at..].starts_with(b" -a ") || !contains(line_before(text, at), b"redis-cli") {
+/// `host:5432:base:user:…`, a line of a password file of PostgreSQL.
+fn password_file(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at - line_before(text, at).len();
+    let end = run(text, at, 300, |b| b != b'\n' && b != b'\r');
+    let mut parts = text[start..end].splitn(5, |b| *b == b':');
+    let host = parts.next()?;
+    let port = parts.next()?;
+    let (base, user, secret) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_name = |part: &[u8]| {
+        !part.is_empty()
+            && part
+                .iter()
+                .all(|b| is_base64url(*b) || matches!(b, b'.' | b'*'))
+    };
+    (start + host.len() == at
+        && [host, base, user].iter().all(|part| is_name(part))
+        && port.len() == 4
+        && port.iter().all(u8::is_ascii_digit)
+        && !secret.contains(&b' ')
+        && is_secret(secret, Promise::Password, Form::Setting))
+    .then_some(end - secret.len()..end)
+}
+
+/// Keys of Azure, which carry the name of their service near their end.
+fn azure_key(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const SERVICES: &[&[u8]] = &[b"AzFu", b"AzSe", b"+ACR", b"+ACD", b"+ASt"];
+    if !SERVICES.iter().any(|name| text[at..].starts_with(name)) {
         return None;
     }
-    let word = shell_word(text, at + 4);
-    is_given(text, &word).then_some(word)
+    let is_part = |b: u8| is_base64url(b) || matches!(b, b'+' | b'/');
+    let start = run_back(text, at, 90, is_part);
+    let rest = run(text, at, 20, is_part);
+    let end = run(text, rest, 2, |b| b == b'=');
+    ((36..=84).contains(&(at - start)) && (8..=16).contains(&(end - at))).then_some(start..end)
+}
+
+/// Three parts, of which the first is a number in base64.
+fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let first = run(text, at, 40, is_base64url);
+    let second = run(text, first + 1, 40, is_base64url);
+    let third = run(text, second + 1, 60, is_base64url);
+    (text[at..].starts_with(b"MT")
+        && begins_at(text, at)
+        && (23..=28).contains(&(first - at))
+        && text.get(first) == Some(&b'.')
+        && second.saturating_sub(first) == 7
+        && text.get(second) == Some(&b'.')
+        && (27..=40).contains(&(third.saturating_sub(second + 1))))
+    .then_some(at..third)
 }

@@ -234,6 +234,9 @@ fn is_password(value: &[u8], form: Form) -> bool {
     {
         return false; // rules of a form: `required|min:8`
     }
+    if !digits && !value.is_ascii() {
+        return false; // a text in some language
+    }
     if names_itself(value) && !(digits && (signs || value.len() >= 9)) {
         return false;
     }
