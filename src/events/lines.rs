@@ -3,7 +3,7 @@
 //! measure. What was passed over is counted.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::error::{Context, Result};
@@ -21,7 +21,7 @@ pub struct Passed {
 
 /// The lines of a file.
 pub struct Lines {
-    input: BufReader<File>,
+    input: BufReader<Box<dyn Read + Send>>,
     longest: usize,
     offset: u64,
     line: Vec<u8>,
@@ -41,13 +41,18 @@ impl Lines {
             Ok(file)
         };
         let file = open().with_context(|| format!("cannot read '{}'", path.display()))?;
-        Ok(Lines {
-            input: BufReader::with_capacity(128 << 10, file),
+        Ok(Lines::of(Box::new(file), from, longest))
+    }
+
+    /// Reads `input`, whose first byte has the offset `from`.
+    pub fn of(input: Box<dyn Read + Send>, from: u64, longest: usize) -> Self {
+        Lines {
+            input: BufReader::with_capacity(128 << 10, input),
             longest,
             offset: from,
             line: Vec::new(),
             passed: Passed::default(),
-        })
+        }
     }
 
     /// What was passed over so far.

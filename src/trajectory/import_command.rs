@@ -195,9 +195,10 @@ fn transcript_of(path: &Path) -> Option<(String, PathBuf)> {
         let event = reader.next_event().ok()??;
         let agent = event.agent.clone()?;
         if let Some(Value::String(file)) = event.fields().get("session_file") {
-            let file = PathBuf::from(file);
-            return (AGENTS.contains(&agent.as_str()) && agent != "opencode" && file.is_file())
-                .then_some((agent, file));
+            if !AGENTS.contains(&agent.as_str()) || agent == "opencode" {
+                return None;
+            }
+            return import::present(PathBuf::from(file)).map(|file| (agent, file));
         }
     }
     None

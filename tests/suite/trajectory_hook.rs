@@ -73,6 +73,90 @@ fn live_and_imported_meet() {
     assert_eq!(turns, "0\n1\n2\n3");
 }
 
+/// Live, then imported twice by name, then recorded and replayed from a journal: the
+/// queries of outside readers give each call once.
+#[test]
+fn a_replay_after_live_and_import_counts_each_call_once() {
+    let scene = Scene::new("claude", "basic");
+    let repo = &scene.repo;
+    let base = repo.oid("HEAD");
+    let run = repo.git("trajectory start work").ok().out();
+    scene.play();
+    repo.commit_all("what the agent did");
+    let (_, start) = scene.events().remove(0);
+    let session = start["session_id"].as_str().unwrap().to_owned();
+    let transcript = start["transcript_path"].as_str().unwrap().to_owned();
+    // The phase of the run in which the session was, as `phase` writes it.
+    repo.append(
+        format!(".git/harness/runs/{run}.jsonl"),
+        format!(
+            "{}\n{}\n",
+            json!({"event_id": "hev_p", "ts": "2026-01-01T00:00:00.000Z", "adw_id": run, "phase_id": format!("{run}-01"),
+                "type": "phase_start", "name": "do", "payload": {"seq": 1, "kind": "agent"}}),
+            json!({"event_id": "hev_q", "ts": "2026-01-01T00:00:00.000Z", "adw_id": run, "phase_id": format!("{run}-01"),
+                "type": "phase_session", "name": "do", "payload": {"session_id": session, "attempt": 1}}),
+        ),
+    );
+    let outside = |query: &str| {
+        let query = query.replace('$', "\\$");
+        repo.sh(&format!("sqlite3 .git/harness/trajectory.db \"{query}\""))
+            .ok()
+            .out()
+    };
+    let founding = || {
+        [
+            outside(
+                "SELECT phase_id, count(*) FROM harness_by_phase WHERE adw_id = (SELECT adw_id FROM runs ORDER BY started_at DESC LIMIT 1) AND type IN ('assistant', 'tool_end') GROUP BY phase_id;",
+            ),
+            outside(
+                "SELECT json_extract(payload_json,'$.total_tokens'), json_extract(payload_json,'$.cost_usd') FROM harness_by_phase WHERE phase_id LIKE '%-01' AND type = 'assistant' ORDER BY ts;",
+            ),
+            outside(
+                "SELECT type, count(*) FROM harness_by_phase WHERE adw_id = (SELECT adw_id FROM runs ORDER BY started_at DESC LIMIT 1) AND type IN ('assistant', 'tool_start', 'tool_end', 'prompt') GROUP BY type ORDER BY type;",
+            ),
+        ]
+    };
+    repo.git("trajectory ingest").ok();
+    let once = founding();
+    assert_eq!(once[0], format!("{run}-01|9"));
+    assert_eq!(once[1].lines().count(), 5);
+    assert_eq!(once[2], "assistant|5\nprompt|1\ntool_end|4\ntool_start|4");
+    for _ in 0..2 {
+        repo.run(["trajectory", "import", "claude", &transcript])
+            .ok();
+        repo.git("trajectory ingest").ok();
+        assert_eq!(founding(), once);
+    }
+    // The replay tells a session of its own what it did; the first one stays as it was.
+    repo.run([
+        "trajectory",
+        "replay",
+        "record",
+        &format!("{base}..HEAD"),
+        "--session",
+        &session,
+        "-o",
+        "../journal.json",
+    ])
+    .ok();
+    repo.run(["trajectory", "replay", "run", "../journal.json", "--check"])
+        .ok();
+    repo.run([
+        "trajectory",
+        "replay",
+        "run",
+        "../journal.json",
+        "--events",
+        "--session",
+        "again",
+    ])
+    .ok();
+    repo.git("trajectory ingest").ok();
+    assert_eq!(founding(), once);
+    repo.git("trajectory ingest --rebuild").ok();
+    assert_eq!(founding(), once);
+}
+
 #[test]
 fn what_was_refused_has_no_checkpoint() {
     for scenario in ["denied", "denied-by-hook"] {
@@ -333,6 +417,67 @@ fn nothing_disturbs_the_agent() {
     fs::remove_dir_all(&folder).unwrap();
     fs::write(&folder, "a file in the way").unwrap();
     scene.tell(&start);
+}
+
+/// A payload without measure is read to its end and dropped, with memory for much less.
+#[test]
+fn a_payload_of_100_megabytes_costs_little() {
+    let scene = Scene::new("claude", "basic");
+    let (_, start) = scene.events().remove(0);
+    scene.tell(&start);
+    let before = scene.log().len();
+    // Three pieces make one JSON object. Address space is limited, where the system can.
+    scene
+        .repo
+        .sh_ours(
+            "ulimit -v 500000 || :
+             { printf '{\"session_id\":\"s\",\"hook_event_name\":\"UserPromptSubmit\",\"cwd\":\".\",\"prompt\":\"'
+               head -c 100000000 /dev/zero | tr '\\000' x
+               printf '\"}'; } | git trajectory hook claude",
+        )
+        .ok()
+        .silent();
+    assert_eq!(scene.log().len(), before);
+    let told = scene.repo.read(".git/harness/hook-errors.log");
+    assert!(told.contains("larger than"), "{told}");
+}
+
+/// The disk is read-only: nothing is written, and nothing is said.
+#[test]
+fn a_disk_that_takes_nothing_is_the_users_trouble_only() {
+    let scene = Scene::new("claude", "basic");
+    let Some(repo) = scene.repo.for_whom_modes_count() else {
+        return;
+    };
+    let folder = scene.repo.path(".git");
+    repo.sh(&format!("chmod -R a-w '{}'", folder.display()))
+        .ok();
+    for (_, data) in scene.events() {
+        repo.feed("trajectory hook claude", data.to_string())
+            .ok()
+            .silent();
+    }
+    assert!(!scene.repo.exists(".git/harness"));
+    repo.sh(&format!("chmod -R u+w '{}'", folder.display()))
+        .ok();
+}
+
+/// The disk is full when the line is written.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_lets_the_agent_go_on() {
+    let scene = Scene::new("claude", "basic");
+    let (_, start) = scene.events().remove(0);
+    let log = format!(
+        ".git/harness/trajectories/claude-{}.jsonl",
+        start["session_id"].as_str().unwrap()
+    );
+    scene.tell(&start);
+    scene.repo.remove(&log);
+    scene.repo.link("/dev/full", &log);
+    scene.tell(&start);
+    let told = scene.repo.read(".git/harness/hook-errors.log");
+    assert!(told.contains("No space left"), "{told}");
 }
 
 #[test]

@@ -121,6 +121,47 @@ fn codex_is_counted_once() {
     check("codex");
 }
 
+/// What Codex has put away counts as what it was before, in one frame or in many,
+/// by name, in its folder, and where a session named it before it was compressed.
+#[test]
+fn compressed_transcripts_are_read() {
+    let repo = Repo::new();
+    let compress = |text: &[u8]| {
+        ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
+    };
+    let (scenario, numbers) = &expected()["codex"][0];
+    let folder = repo.home().join(".codex/sessions/2026/09/02");
+    fs::create_dir_all(&folder).unwrap();
+    let mut arguments = vec!["trajectory".to_owned(), "import".to_owned()];
+    for source in transcripts(&repo, "codex", scenario) {
+        let text = fs::read_to_string(&source).unwrap();
+        let text = text.replace("/home/dev/app", repo.root().to_str().unwrap());
+        let (one, other) = text.split_at(text.len() / 2);
+        let name = Path::new(&source).file_name().unwrap().to_str().unwrap();
+        let put_away = folder.join(format!("{name}.zst"));
+        let frames = [compress(one.as_bytes()), compress(other.as_bytes())].concat();
+        fs::write(&put_away, frames).unwrap();
+        arguments.push(put_away.to_str().unwrap().to_owned());
+    }
+    repo.run(&arguments).ok();
+    assert_eq!(sums(&repo), *numbers, "{scenario} by name");
+    repo.remove(".git/harness");
+    repo.git("trajectory import codex").ok();
+    assert_eq!(sums(&repo), *numbers, "{scenario} where Codex keeps it");
+    repo.remove(".git/harness");
+    // Live, it was no archive yet.
+    let named = arguments[2].strip_suffix(".zst").unwrap();
+    let start = serde_json::json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": "SessionStart",
+        "source": "startup", "transcript_path": named});
+    repo.feed("trajectory hook codex", start.to_string()).ok();
+    assert_eq!(sums(&repo), *numbers, "{scenario} named by its session");
+    // Half of an archive is an error that is said, and costs no other.
+    fs::write(&arguments[2], &compress(b"{}")[..6]).unwrap();
+    repo.git(&format!("trajectory import codex '{}'", arguments[2]))
+        .fails(128)
+        .says("cannot read");
+}
+
 #[test]
 fn gemini_is_counted_once() {
     check("gemini");

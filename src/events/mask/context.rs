@@ -311,11 +311,8 @@ impl Place<'_> {
                 (!is_name).then_some((value, form))
             }
             // Unseal Key 1: …
-            b'0'..=b'9' if after > self.name.end => {
-                let sign = run(self.text, after, 2, |b| b.is_ascii_digit());
-                (self.byte(sign) == b':')
-                    .then(|| self.after_sign(sign))
-                    .flatten()
+            b'0'..=b'9' if after > self.name.end && self.byte(self.skip_number(after)) == b':' => {
+                self.after_sign(self.skip_number(after))
             }
             b'v' if self.text[after..].starts_with(b"value=") && was_quoted => {
                 self.quoted(after + 6)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
 use crate::git::enclosing::enclosing;
-use crate::trajectory::import::rows;
+use crate::trajectory::import::{archive, rows};
 
 /// The files that belong to the session of the transcript `path`: itself, and
 /// those of its subagents.
@@ -50,7 +50,7 @@ fn codex_session(path: &Path) -> Option<String> {
 }
 
 fn first_row(path: &Path) -> Option<serde_json::Value> {
-    let mut lines = crate::events::Lines::open(path, 0, 4 << 20).ok()?;
+    let mut lines = archive::lines(path, 4 << 20).ok()?;
     let (_, text) = lines.next_line().ok()??;
     serde_json::from_slice(text).ok()
 }
@@ -61,7 +61,7 @@ fn listed(folder: &Path) -> Vec<PathBuf> {
         .flatten()
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
+        .filter(|path| archive::is_transcript(path))
         .collect();
     found.sort();
     found
@@ -76,7 +76,7 @@ fn below(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in paths {
         if path.is_dir() {
             below(&path, files);
-        } else if path.extension().is_some_and(|e| e == "jsonl") {
+        } else if archive::is_transcript(&path) {
             files.push(path);
         }
     }

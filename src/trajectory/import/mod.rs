@@ -1,6 +1,7 @@
 //! Reads the transcripts that agents write themselves: one parser a file. What
 //! they bring is usage and turns; hooks bring time, permission and checkpoints.
 
+mod archive;
 mod call;
 mod claude;
 mod codex;
@@ -14,6 +15,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+pub(super) use archive::present;
 pub(super) use call::{Billed, canonical, tool_key};
 pub(super) use find::{companions, of_repository, of_user};
 pub(super) use opencode::{

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::events::{Lines, time};
+use crate::events::time;
+use crate::trajectory::import::archive;
 
 /// The longest row that is read; longer ones hold images or whole histories.
 const LONGEST: usize = 32 << 20;
@@ -21,7 +22,7 @@ pub(super) fn each(
     wanted: impl Fn(&[u8]) -> bool,
     mut row: impl FnMut(Value),
 ) -> Result<u64> {
-    let mut lines = Lines::open(path, 0, LONGEST)?;
+    let mut lines = archive::lines(path, LONGEST)?;
     let mut broken = 0;
     let mut take = |text: &[u8]| {
         if !wanted(text) {
