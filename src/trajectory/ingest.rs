@@ -9,6 +9,7 @@ use crate::cli::Exit;
 use crate::error::Result;
 use crate::git::Repo;
 use crate::state::lock::PATIENCE;
+use crate::trajectory::expire;
 use crate::trajectory::import_command::import_known;
 use crate::trajectory::mirror::{self, Mirror};
 use crate::trajectory::summary;
@@ -67,6 +68,10 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         Err(_) if arguments.quiet => return Ok(Exit::Done),
         opened => opened?,
     };
+    if arguments.quiet {
+        // At the end of a session, when nobody waits; it must not cost the mirror.
+        let _ = expire::daily(repo);
+    }
     let failed = import_known(repo, stem.as_deref())?;
     if failed > 0 && !arguments.quiet {
         ui.warn(format_args!("{failed} transcripts could not be read"));

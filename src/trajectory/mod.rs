@@ -2,6 +2,7 @@
 
 mod agent;
 mod doctor;
+mod expire;
 mod finish;
 mod fresh;
 mod hook;

@@ -22,13 +22,15 @@ pub(super) struct Totals {
     pub(super) unpriced: i64,
 }
 
-/// What is summed, over rows `h` of the mirror.
+/// What is summed, over rows `h` of the mirror. A session that has expired has only
+/// its sums left.
 pub(super) const SUMS: &str = "
   count(CASE WHEN h.type = 'prompt' THEN 1 END),
-  count(CASE WHEN h.type = 'assistant' THEN 1 END),
-  count(CASE WHEN h.type = 'tool_end' THEN 1 END),
-  sum(CASE WHEN h.type = 'assistant' THEN json_extract(h.payload_json, '$.total_tokens') END),
-  sum(CASE WHEN h.type = 'assistant' THEN json_extract(h.payload_json, '$.cost_usd') END),
+  count(CASE WHEN h.type = 'assistant' THEN 1 END) + coalesce(sum(CASE WHEN h.type = 'summary' AND h.name = 'pruned' THEN json_extract(h.payload_json, '$.turns') END), 0),
+  count(CASE WHEN h.type = 'tool_end' THEN 1 END) + coalesce(sum(CASE WHEN h.type = 'summary' AND h.name = 'pruned' THEN json_extract(h.payload_json, '$.tools') END), 0),
+  sum(CASE WHEN h.type = 'assistant' THEN json_extract(h.payload_json, '$.total_tokens')
+           WHEN h.type = 'summary' AND h.name = 'pruned' THEN json_extract(h.payload_json, '$.tokens') END),
+  sum(CASE WHEN h.type = 'assistant' OR (h.type = 'summary' AND h.name = 'pruned') THEN json_extract(h.payload_json, '$.cost_usd') END),
   count(CASE WHEN h.type = 'assistant' AND json_extract(h.payload_json, '$.cost_usd') IS NULL THEN 1 END)";
 
 impl Totals {

@@ -468,6 +468,86 @@ fn old_sessions_are_pruned_and_their_sums_may_stay() {
 }
 
 #[test]
+fn old_sessions_expire_once_a_day_and_leave_their_sums() {
+    let repo = Repo::new();
+    log(
+        &repo,
+        "old",
+        "assistant",
+        &json!({"total_tokens": 7, "cost_usd": 0.5}),
+    );
+    log(&repo, "old", "tool_end", &json!({}));
+    log(&repo, "new", "note", &json!({}));
+    let folder = ".git/harness/trajectories";
+    let age = || {
+        repo.sh(&format!(
+            "touch -d '40 days ago' {folder}/harness-old.jsonl; touch -d '2 days ago' .git/harness/trajectory-day"
+        ))
+        .ok();
+    };
+    // The first day begins with the first ingest, and what is on it is not old.
+    repo.git("trajectory ingest -q").ok();
+    repo.sh(&format!(
+        "touch -d '40 days ago' {folder}/harness-old.jsonl"
+    ))
+    .ok();
+    repo.git("trajectory ingest -q").ok();
+    assert_eq!(lines(&repo, "harness-old.jsonl").len(), 2);
+    // Switched off, in two ways; never while a log is held or its agent lives.
+    age();
+    repo.git("-c trajectory.autoPrune=false trajectory ingest -q")
+        .ok();
+    age();
+    repo.git("-c trajectory.expire=never trajectory ingest -q")
+        .ok();
+    age();
+    repo.write(
+        format!("{folder}/harness-old.state"),
+        json!({"v": 1, "pid": std::process::id()}).to_string(),
+    );
+    repo.sh(&format!(
+        "touch -d '40 days ago' {folder}/harness-old.state"
+    ))
+    .ok();
+    repo.git("trajectory ingest -q").ok();
+    assert_eq!(lines(&repo, "harness-old.jsonl").len(), 2);
+    repo.remove(format!("{folder}/harness-old.state"));
+    // Its sums stay, also when they are old in their turn.
+    for _ in 0..2 {
+        age();
+        repo.git("trajectory ingest -q").ok();
+        let kept = lines(&repo, "harness-old.jsonl");
+        assert_eq!((kept.len(), &kept[0]["name"]), (1, &json!("pruned")));
+        let listed = repo.git("trajectory list --json").ok().json();
+        let old = &listed[0];
+        assert_eq!(
+            (
+                &old["session_id"],
+                &old["turns"],
+                &old["tools"],
+                &old["tokens"],
+                &old["cost_usd"]
+            ),
+            (&json!("old"), &json!(1), &json!(1), &json!(7), &json!(0.5))
+        );
+    }
+    assert_eq!(lines(&repo, "harness-new.jsonl").len(), 1);
+    // It goes on, and expires again.
+    log(&repo, "old", "assistant", &json!({"total_tokens": 3}));
+    age();
+    repo.git("trajectory ingest -q").ok();
+    let kept = lines(&repo, "harness-old.jsonl");
+    assert_eq!(
+        (
+            kept.len(),
+            &kept[0]["payload"]["tokens"],
+            &kept[0]["payload"]["turns"]
+        ),
+        (1, &json!(10), &json!(2))
+    );
+}
+
+#[test]
 fn a_followed_session_ends_with_it() {
     let repo = Repo::new();
     log(&repo, "s", "session_start", &json!({}));
