@@ -10,6 +10,7 @@ use crate::error::{Context, Hint, Result};
 use crate::events::{Event, Log, Reader, line, session, time};
 use crate::git::Repo;
 use crate::state::file;
+use crate::trajectory::import::UNRECORDED;
 use crate::trajectory::record::{State, is_alive};
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -169,7 +170,7 @@ fn summary(repo: &Repo, stem: &str) -> Result<Option<Event>> {
         let Ok(mut reader) = Reader::open(&folder.join(name), 0) else {
             continue;
         };
-        let (mut turns, mut tools) = (0, 0);
+        let (mut turns, mut tools, mut unrecorded) = (0, 0, 0);
         while let Some(event) = reader.next_event()? {
             sums.first.get_or_insert((
                 event.session_id.clone(),
@@ -186,10 +187,12 @@ fn summary(repo: &Repo, stem: &str) -> Result<Option<Event>> {
                     sums.bill(number("total_tokens"), cost);
                 }
                 "tool_end" => tools += 1,
+                "note" if event.name == UNRECORDED => unrecorded += 1,
                 // It had expired before, and went on.
                 "summary" if event.name == PRUNED => {
                     turns += number("turns").unwrap_or(0);
                     tools += number("tools").unwrap_or(0);
+                    unrecorded += number("unrecorded").unwrap_or(0);
                     sums.bill(number("tokens"), cost);
                 }
                 _ => {}
@@ -197,6 +200,7 @@ fn summary(repo: &Repo, stem: &str) -> Result<Option<Event>> {
         }
         sums.turns += turns;
         sums.tools = sums.tools.max(tools);
+        sums.unrecorded = sums.unrecorded.max(unrecorded);
     }
     let Some((id, agent, began)) = sums.first else {
         return Ok(None);
@@ -205,7 +209,8 @@ fn summary(repo: &Repo, stem: &str) -> Result<Option<Event>> {
         .with("turns", sums.turns)
         .with("tools", sums.tools)
         .with("tokens", sums.tokens)
-        .with("cost_usd", sums.cost);
+        .with("cost_usd", sums.cost)
+        .with("unrecorded", sums.unrecorded);
     Ok(Some(Event {
         ts: began,
         agent,
@@ -219,6 +224,7 @@ struct Sums {
     calls: HashSet<String>,
     turns: u64,
     tools: u64,
+    unrecorded: u64,
     tokens: Option<u64>,
     cost: Option<f64>,
 }

@@ -134,9 +134,7 @@ fn traced(totals: &Totals) -> String {
     format!(
         "{turns} turns, {} tools, {} tokens, {}",
         totals.tools,
-        totals
-            .tokens
-            .map_or_else(|| "?".to_owned(), |t| t.to_string()),
+        totals.tokens_text(),
         totals.cost_text()
     )
 }

@@ -20,6 +20,8 @@ pub(super) struct Totals {
     pub(super) cost_usd: Option<f64>,
     /// Model calls whose price nobody named.
     pub(super) unpriced: i64,
+    /// Model calls that are known to be billed, and that no usage is known of.
+    pub(super) unrecorded: i64,
 }
 
 /// What is summed, over rows `h` of the mirror. A session that has expired has only
@@ -31,7 +33,9 @@ pub(super) const SUMS: &str = "
   sum(CASE WHEN h.type = 'assistant' THEN json_extract(h.payload_json, '$.total_tokens')
            WHEN h.type = 'summary' AND h.name = 'pruned' THEN json_extract(h.payload_json, '$.tokens') END),
   sum(CASE WHEN h.type = 'assistant' OR (h.type = 'summary' AND h.name = 'pruned') THEN json_extract(h.payload_json, '$.cost_usd') END),
-  count(CASE WHEN h.type = 'assistant' AND json_extract(h.payload_json, '$.cost_usd') IS NULL THEN 1 END)";
+  count(CASE WHEN h.type = 'assistant' AND json_extract(h.payload_json, '$.cost_usd') IS NULL THEN 1 END),
+  count(CASE WHEN h.type = 'note' AND h.name = 'unrecorded' THEN 1 END)
+    + coalesce(sum(CASE WHEN h.type = 'summary' AND h.name = 'pruned' THEN json_extract(h.payload_json, '$.unrecorded') END), 0)";
 
 impl Totals {
     /// Reads the sums that begin at column `at`.
@@ -43,6 +47,7 @@ impl Totals {
             tokens: row.get(at + 3)?,
             cost_usd: row.get(at + 4)?,
             unpriced: row.get(at + 5)?,
+            unrecorded: row.get(at + 6)?,
         })
     }
 
@@ -52,16 +57,24 @@ impl Totals {
             "{} turns, {} tools, {} tokens, {}",
             self.turns,
             self.tools,
-            self.tokens
-                .map_or_else(|| "?".to_owned(), |t| t.to_string()),
+            self.tokens_text(),
             self.cost_text()
         )
     }
 
-    /// `~0.02 $`; `≥ 0.02 $` when a part has no price; `? $` when nothing has.
+    /// `16640`; `≥ 16640` when something billed is recorded nowhere; `?`.
+    pub(super) fn tokens_text(&self) -> String {
+        match self.tokens {
+            Some(tokens) if self.unrecorded > 0 => format!("≥ {tokens}"),
+            Some(tokens) => tokens.to_string(),
+            None => "?".to_owned(),
+        }
+    }
+
+    /// `~0.02 $`; `≥ 0.02 $` when a part has no price or no record; `? $` when nothing has.
     pub(super) fn cost_text(&self) -> String {
         match self.cost_usd {
-            Some(cost) if self.unpriced > 0 => format!("≥ {cost:.4} $"),
+            Some(cost) if self.unpriced > 0 || self.unrecorded > 0 => format!("≥ {cost:.4} $"),
             Some(cost) => format!("~{cost:.4} $"),
             None => "? $".to_owned(),
         }
@@ -71,6 +84,7 @@ impl Totals {
         json!({
             "prompts": self.prompts, "turns": self.turns, "tools": self.tools, "tokens": self.tokens,
             "cost_usd": self.cost_usd, "unpriced_calls": self.unpriced,
+            "at_least": self.unrecorded > 0,
         })
     }
 }

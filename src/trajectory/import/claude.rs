@@ -89,6 +89,7 @@ impl Reading {
                     meta["preTokens"].as_i64(),
                     meta["postTokens"].as_i64(),
                 );
+                story.unrecorded(ts, native, "compaction");
             }
             _ => {}
         }

@@ -111,6 +111,10 @@ impl Reading {
         if let Some(from) = text(payload, "forked_from_id") {
             story.parent = Some(serde_json::json!({"session": from, "call": null}));
         }
+        if text(payload, "source") == Some("cli") {
+            // On a terminal it asks for a title, in a thread that it keeps nothing of.
+            story.unrecorded(ms(payload, "timestamp").unwrap_or(ts), id, "title");
+        }
         self.agent_id = (id != session).then(|| id.to_owned());
         self.story = Some(story);
     }

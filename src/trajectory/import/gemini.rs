@@ -54,6 +54,7 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Story>> {
         }
         for (ts, native, reason) in &reading.compactions {
             story.compaction(*ts, native, reason, None, None);
+            story.unrecorded(*ts, native, "compaction");
         }
         for message in reading.messages {
             let known = messages

@@ -22,7 +22,7 @@ pub(super) use opencode::{
     billed as opencode_answer, refusal as opencode_refusal, unquoted as opencode_unquoted,
 };
 pub(super) use pi::assistant as pi_answer;
-pub(super) use story::Story;
+pub(super) use story::{Story, UNRECORDED};
 pub(super) use write::write;
 
 use crate::error::{Result, bail};

@@ -27,7 +27,7 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Story>> {
 
 fn sessions(db: &Connection) -> Result<Vec<Story>> {
     let mut statement = db.prepare(
-        "SELECT id, parent_id, directory, time_created FROM session ORDER BY time_created, id",
+        "SELECT id, parent_id, directory, time_created, title FROM session ORDER BY time_created, id",
     )?;
     let mut rows = statement.query([])?;
     let mut stories = Vec::new();
@@ -39,10 +39,21 @@ fn sessions(db: &Connection) -> Result<Vec<Story>> {
             .map(|parent| serde_json::json!({"session": parent, "call": null}));
         story.cwd = row.get::<_, Option<String>>(2)?.map(PathBuf::from);
         story.at(row.get(3)?);
+        let title = row.get::<_, Option<String>>(4)?.unwrap_or_default();
+        if has_title(story.parent.is_some(), &title) {
+            let began = story.began.unwrap_or(0);
+            story.unrecorded(began, "title", "title");
+        }
         messages(db, &session, &mut story)?;
         stories.push(story.complete());
     }
     Ok(stories)
+}
+
+/// Whether a model was asked for a title, which is recorded nowhere: not for the
+/// session of a subagent, nor for a fork, which takes its parent's.
+fn has_title(is_child: bool, title: &str) -> bool {
+    !is_child && !title.contains(" (fork #")
 }
 
 fn messages(db: &Connection, session: &str, story: &mut Story) -> Result<()> {

@@ -69,6 +69,9 @@ fn entry(story: &mut Story, tools: &mut HashMap<String, String>, row: &Value) {
             } else {
                 "summary"
             };
+            if row["usage"].is_null() && !is_copy && row["fromHook"] != true {
+                story.unrecorded(ts, native, purpose);
+            }
             if let Some(call) = billed(&row["usage"], own_key, String::new()) {
                 story.billed(
                     ts,

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use crate::events::{Event, Session, id};
 use crate::trajectory::import::call::Billed;
 
+/// The name of the note that a call was billed and recorded nowhere.
+pub(crate) const UNRECORDED: &str = "unrecorded";
+
 /// How much of a text is kept where only its beginning is.
 const HEAD: usize = 120;
 
@@ -159,6 +162,17 @@ impl Story {
         .with("reason", reason)
         .with("tokens_before", before)
         .with("tokens_after", after);
+        self.push(event, native, None);
+    }
+
+    /// A model call that was billed, and of which the agent keeps no usage: sums are
+    /// then less than the bill.
+    pub(crate) fn unrecorded(&mut self, ts: i64, native: &str, what: &str) {
+        let event = Event {
+            ts,
+            ..Event::now("", "note", UNRECORDED)
+        }
+        .with("what", what);
         self.push(event, native, None);
     }
 

@@ -9,6 +9,7 @@ use crate::events::line::Standing;
 use crate::events::{Event, Lines, Log, session, time};
 use crate::git::Repo;
 use crate::trajectory::agent::{End, Moment, Told};
+use crate::trajectory::import::UNRECORDED;
 use crate::trajectory::record::closing::HEAD;
 use crate::trajectory::record::guard::PATIENCE;
 use crate::trajectory::record::process;
@@ -217,7 +218,13 @@ impl<'a> Entry<'a> {
                     json!({"id": id, "phase": run("HARNESS_PHASE"), "attempt": run("HARNESS_ATTEMPT").and_then(|n| n.parse::<u64>().ok())})
                 }),
             );
-        self.write(event, told)
+        self.write(event, told)?;
+        if told.session.agent == "opencode" && told.parent.is_none() && source != "resume" {
+            // It asks for a title of each new session, and tells nobody.
+            let note = Event::now("", "note", UNRECORDED).with("what", "title");
+            self.write(note, told)?;
+        }
+        Ok(())
     }
 
     pub(super) fn write(&mut self, event: Event, told: &Told) -> Result<()> {
