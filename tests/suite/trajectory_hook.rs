@@ -561,6 +561,90 @@ fn a_loop_is_told_once() {
     );
 }
 
+/// The loops that Claude Code's calls of `tool` close, each call with its input, the
+/// event of its end and what is done between.
+#[track_caller]
+fn loops(repo: &Repo, tool: &str, calls: &[(Value, &str, &dyn Fn())]) -> Vec<Value> {
+    for (n, (input, ended, act)) in calls.iter().enumerate() {
+        for name in ["PreToolUse", ended] {
+            let data = json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": name, "tool_name": tool,
+                "tool_use_id": format!("{tool}{n}"), "tool_input": input, "tool_response": format!("{n}"), "error": format!("{n}")});
+            repo.feed("trajectory hook claude", data.to_string())
+                .ok()
+                .silent();
+            if name == "PreToolUse" {
+                act();
+            }
+        }
+    }
+    repo.read(".git/harness/trajectories/claude-s.jsonl")
+        .lines()
+        .map(|l| serde_json::from_str::<Value>(l).unwrap())
+        .filter(|e| e["type"] == "loop" && e["payload"]["tool"] == tool)
+        .map(|mut e| e["payload"].take())
+        .collect()
+}
+
+#[test]
+fn an_edit_that_is_undone_again_and_again_is_a_loop() {
+    let repo = Repo::with(&[("a", "0\n")]);
+    let write = |content: &'static str| {
+        let repo = &repo;
+        move || repo.write("a", content)
+    };
+    let (one, two) = (write("1\n"), write("2\n"));
+    let input = |content: &str| json!({"file_path": repo.path("a"), "content": content});
+    let there = (input("1\n"), "PostToolUse", &one as &dyn Fn());
+    let back = (input("2\n"), "PostToolUse", &two as &dyn Fn());
+    let calls = [
+        there.clone(),
+        back.clone(),
+        there.clone(),
+        back.clone(),
+        there,
+        back,
+    ];
+    assert_eq!(
+        loops(&repo, "Write", &calls),
+        [json!({"kind": "edit-undo", "count": 2, "tool": "Write"})]
+    );
+}
+
+#[test]
+fn failures_without_end_are_a_loop() {
+    let repo = Repo::with(&[("a", "a\n")]);
+    let calls: Vec<(Value, &str, &dyn Fn())> = (0..7)
+        .map(|n| {
+            let input = json!({"command": format!("ls {n}")});
+            (input, "PostToolUseFailure", &(|| ()) as &dyn Fn())
+        })
+        .collect();
+    assert_eq!(
+        loops(&repo, "Bash", &calls),
+        [json!({"kind": "retry", "count": 5, "tool": "Bash"})]
+    );
+}
+
+/// A hook that only logs starts no git and opens no database.
+#[test]
+fn a_logging_hook_needs_neither_git_nor_the_mirror() {
+    let repo = Repo::with(&[("a", "a\n")]);
+    repo.mkdir(".git/harness/trajectory.db");
+    let data = json!({"session_id": "s", "cwd": repo.root(), "hook_event_name": "UserPromptSubmit", "prompt": "go"});
+    let program = super::common::bin_dir().join("git-trajectory");
+    repo.write("p.json", data.to_string());
+    // Nothing but the hook itself is to be found.
+    repo.sh(&format!(
+        "mkdir empty; PATH=\"$PWD/empty\" '{}' hook claude < p.json",
+        program.display()
+    ))
+    .ok()
+    .silent();
+    let text = repo.read(".git/harness/trajectories/claude-s.jsonl");
+    assert!(text.contains("\"prompt\""), "{text}");
+    assert!(!repo.exists(".git/harness/hook-errors.log"));
+}
+
 #[test]
 fn a_linked_worktree_gets_its_own_checkpoints_in_the_same_log() {
     let repo = Repo::with(&[("a", "a\n")]);

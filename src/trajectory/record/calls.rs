@@ -33,7 +33,7 @@ impl Entry<'_> {
             turn: self.state.turn,
             asked: None,
             guard,
-            args_hash: id::hash(&[&canonical(&call.input)])[..16].to_owned(),
+            args_hash: self.hash(&canonical(&call.input)),
         });
     }
 
@@ -42,13 +42,19 @@ impl Entry<'_> {
         match &call.id {
             Some(id) => self.state.open.iter().position(|open| open.call == *id),
             None => {
-                let hash = &id::hash(&[&canonical(&call.input)])[..16];
+                let hash = self.hash(&canonical(&call.input));
                 self.state
                     .open
                     .iter()
                     .position(|open| open.tool == call.tool && open.args_hash == hash)
             }
         }
+    }
+
+    /// What stands for `text` in the state: keyed by the repository, so that the hash of
+    /// a short secret says nothing elsewhere.
+    fn hash(&self, text: &str) -> String {
+        id::hash(&[&self.repo.common_dir().to_string_lossy(), text])[..16].to_owned()
     }
 
     pub(super) fn end(&mut self, told: &Told, call: &Call, end: &End) -> Result<()> {
@@ -94,9 +100,7 @@ impl Entry<'_> {
         let done = Done {
             tool: open.tool.clone(),
             args: open.args_hash.clone(),
-            // Keyed by the repository, so that the hash of a short secret says nothing elsewhere.
-            result: id::hash(&[&self.repo.common_dir().to_string_lossy(), &end.result])[..16]
-                .to_owned(),
+            result: self.hash(&end.result),
             failed: end.outcome == "error",
         };
         if end.outcome != "unknown"
