@@ -23,7 +23,10 @@ pub fn require_movable(repo: &Repo, target: &Checkpoint) -> Result<()> {
     {
         return Err(hinted(
             format!("cannot move HEAD: a {now} is under way"),
-            format!("end it first ('git {now} --abort', or 'git bisect reset')"),
+            match now {
+                "bisect" => "end it first ('git bisect reset')".to_owned(),
+                now => format!("end it first ('git {now} --abort')"),
+            },
         ));
     }
     let Some(branch) = &target.record.head.branch else {
