@@ -298,7 +298,7 @@ fn json_is_printed_also_when_there_is_nothing_to_do() {
 #[test]
 fn a_large_database_is_captured_through_sqlite_too() {
     let repo = Repo::with(&[(".gitignore", "data/\n")]);
-    if repo.sh("command -v sqlite3").code() != Some(0) {
+    if !repo.has_programs(&["sqlite3"]) {
         return;
     }
     repo.git("config checkpoint.include data/app.db").ok();

@@ -11,9 +11,16 @@ use super::Repo;
 /// everything is meant to be there (`HARNESS_TEST_TOOLS=all`), that is a failure.
 #[track_caller]
 pub(crate) fn missing(what: &str) {
+    missing_but_for(what, &["all"]);
+}
+
+/// The same; a failure where `HARNESS_TEST_TOOLS` is one of `promises`.
+#[track_caller]
+fn missing_but_for(what: &str, promises: &[&str]) {
+    let promised = env::var("HARNESS_TEST_TOOLS").unwrap_or_default();
     assert!(
-        env::var_os("HARNESS_TEST_TOOLS").is_none_or(|tools| tools != "all"),
-        "{what} is missing, and HARNESS_TEST_TOOLS=all says that nothing is"
+        !promises.contains(&promised.as_str()),
+        "{what} is missing, and HARNESS_TEST_TOOLS={promised} says that it is not"
     );
     not_here(what);
 }
@@ -42,12 +49,13 @@ impl Drop for Mount {
 }
 
 impl Repo {
-    /// Whether all these programs are installed; if not, [`missing`].
+    /// Whether all these programs are installed; if not, [`missing`], also where only
+    /// programs are promised (`HARNESS_TEST_TOOLS=programs`).
     #[track_caller]
     pub(crate) fn has_programs(&self, names: &[&str]) -> bool {
         for name in names {
             if self.sh(&format!("command -v {name}")).code() != Some(0) {
-                missing(name);
+                missing_but_for(name, &["all", "programs"]);
                 return false;
             }
         }
