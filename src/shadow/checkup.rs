@@ -12,9 +12,9 @@ use crate::git::Repo;
 use crate::shadow::describe::healthy_entry;
 use crate::shadow::entry::{Entry, MAKING, main_worktree, pointer};
 use crate::shadow::guards::commits::only_here;
-use crate::shadow::removal::is_checked_out;
+use crate::shadow::record::Found;
 use crate::shadow::task::{Phase, Task, short, shown};
-use crate::shadow::{deps, place, ports, remains, unmake};
+use crate::shadow::{checkout, deps, place, ports, remains, unmake};
 use crate::snapshot::difference::Trees;
 use crate::ui::Ui;
 
@@ -251,6 +251,12 @@ fn branches(repo: &Repo, tasks: &[Task]) -> Result<Vec<Ill>> {
     if !prefix.ends_with('/') {
         return Ok(Vec::new());
     }
+    // Only what a removed shadow's record says that we made: anybody may name a branch so.
+    let ours: Vec<String> = Found::all(repo)?
+        .into_iter()
+        .filter(|found| found.removed.task.made_branch)
+        .filter_map(|found| found.removed.task.branch)
+        .collect();
     let mut found = Vec::new();
     for (branch, tip) in repo.refs_below(&format!("refs/heads/{prefix}"))? {
         let branch = branch.to_string();
@@ -259,7 +265,10 @@ fn branches(repo: &Repo, tasks: &[Task]) -> Result<Vec<Ill>> {
             let own = task.branch.as_deref();
             own.is_some_and(|own| own.eq_ignore_ascii_case(&branch))
         };
-        if tasks.iter().any(is_known) || is_checked_out(repo, &branch) {
+        if !ours.contains(&branch)
+            || tasks.iter().any(is_known)
+            || checkout::is_in_use(repo, &branch)?
+        {
             continue;
         }
         let elsewhere = only_here(repo, tip, Some(&branch), &["-n", "1"])?.is_empty();

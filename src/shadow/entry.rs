@@ -14,8 +14,6 @@ pub(super) struct Entry {
     pub(super) path: Option<PathBuf>,
     /// Why it is locked.
     pub(super) locked: Option<String>,
-    /// The branch that its HEAD names, in full.
-    pub(super) branch: Option<String>,
 }
 
 /// The reason with which we lock an entry while we make its worktree.
@@ -45,16 +43,11 @@ impl Entry {
             Some(bytes.trim_ascii().to_owned())
         };
         let path = line("gitdir").map(|bytes| path_of(&bytes, admin));
-        let head = line("HEAD").unwrap_or_default();
-        let branch = head
-            .strip_prefix(b"ref:")
-            .map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned());
         Some(Entry {
             name: admin.file_name()?.to_string_lossy().into_owned(),
             admin: admin.to_owned(),
             path: path.and_then(|file| file.parent().map(Path::to_owned)),
             locked: line("locked").map(|text| String::from_utf8_lossy(&text).into_owned()),
-            branch,
         })
     }
 
@@ -77,7 +70,8 @@ pub(super) fn pointer(worktree: &Path) -> Option<PathBuf> {
     Some(path_of(target.trim_ascii(), worktree))
 }
 
-fn path_of(bytes: &[u8], relative_to: &Path) -> PathBuf {
+/// `bytes` as git writes a path, from the folder `relative_to`.
+pub(super) fn path_of(bytes: &[u8], relative_to: &Path) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     relative_to.join(std::ffi::OsStr::from_bytes(bytes))
 }

@@ -2,6 +2,7 @@
 
 mod add;
 mod base;
+mod checkout;
 mod checkup;
 mod clone;
 mod deps;

@@ -22,7 +22,7 @@ use crate::shadow::record::Found;
 use crate::shadow::task::{How, Phase, Restoring, Task, short, shown};
 use crate::shadow::trash::Place;
 use crate::shadow::unmake::unmake;
-use crate::shadow::{headlog, make, place, ports, sweep};
+use crate::shadow::{checkout, headlog, make, place, ports, sweep};
 use crate::snapshot::difference::Trees;
 use crate::snapshot::fresh::{self, Content};
 use crate::snapshot::index_file;
@@ -136,10 +136,7 @@ fn register(
     };
     let mut makes_branch = false;
     if let Some(full) = &full {
-        let elsewhere = repo.head()?.branch.is_some_and(|b| b == full.as_str())
-            || Entry::all(repo)
-                .iter()
-                .any(|e| e.branch.as_deref() == Some(full));
+        let elsewhere = checkout::is_in_use(repo, full)?;
         let tip = repo.find_ref(full.as_str().into())?;
         makes_branch = tip.is_none();
         let is_other = tip.is_some_and(|tip| tip != head || branch.is_some());

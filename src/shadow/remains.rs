@@ -7,7 +7,7 @@ use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::shadow::entry::Entry;
 use crate::shadow::task::{Task, shown};
-use crate::shadow::{exclude, merged, ports, removal, unmake};
+use crate::shadow::{checkout, exclude, merged, ports, removal, unmake};
 use crate::ui::Ui;
 
 /// Clears it. The entry, which has the index and the log of HEAD, is kept in the
@@ -37,7 +37,7 @@ pub(super) fn clear(repo: &Repo, task: &Task, ui: &mut Ui) -> Result<()> {
         && let Some(branch) = &task.branch
         && let Some(tip) = repo.find_ref(branch.as_str().into())?
         && merged::way(repo, task, tip)?.is_some()
-        && !removal::is_checked_out(repo, branch)
+        && !checkout::is_in_use(repo, branch)?
     {
         unmake::delete_branch(repo, branch, tip)?;
     }

@@ -17,7 +17,7 @@ use crate::shadow::process::Process;
 use crate::shadow::record::{self, Found};
 use crate::shadow::task::{BranchFate, How, Leaving, Phase, Stored, Task};
 use crate::shadow::trash::{self, Place, Waiting};
-use crate::shadow::{dress, environment, exclude, merged, place, ports, unmake};
+use crate::shadow::{checkout, dress, environment, exclude, merged, place, ports, unmake};
 use crate::snapshot::sink::Writing;
 use crate::state::{crash, file};
 use crate::ui::{self, Ui, listed};
@@ -266,7 +266,7 @@ fn finish(
         ports::release(repo, &task.slug)?;
         // Its own temporary folder, which nothing of it outlives.
         let _ = fs::remove_dir_all(environment::temporary(repo, task));
-        if leaving.finished && branch.is_some() {
+        if leaving.finished && branch.is_some() && task.branch.is_some() {
             finished(task).store(repo)?;
         } else {
             task.forget(repo)?;
@@ -327,9 +327,8 @@ fn delete_branch(
     fate: BranchFate,
 ) -> Result<Option<(String, String)>> {
     let is_ours = task.made_branch && task.branch.as_deref() == Some(branch);
-    let elsewhere = is_checked_out(repo, branch);
     if !is_ours
-        || elsewhere
+        || checkout::is_in_use(repo, branch)?
         || fate == BranchFate::Keep
         || repo.find_ref(branch.into())? != Some(tip)
         || default_branch(repo)?.as_deref() == Some(branch)
@@ -343,21 +342,6 @@ fn delete_branch(
     };
     unmake::delete_branch(repo, branch, tip)?;
     Ok(Some((branch.to_owned(), why)))
-}
-
-/// Whether a worktree has `branch` (in full) checked out.
-pub(super) fn is_checked_out(repo: &Repo, branch: &str) -> bool {
-    main_head(repo).is_some_and(|head| head == branch)
-        || Entry::all(repo)
-            .iter()
-            .any(|e| e.branch.as_deref() == Some(branch))
-}
-
-/// The branch that the main worktree's HEAD names.
-fn main_head(repo: &Repo) -> Option<String> {
-    let text = fs::read(repo.common_dir().join("HEAD")).ok()?;
-    let name = text.trim_ascii().strip_prefix(b"ref:")?.trim_ascii();
-    Some(name.as_bstr().to_string())
 }
 
 /// Renames a folder, or copies it where that is another disk.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
 
-use crate::error::{Result, hinted};
+use crate::error::{Result, bail, hinted};
 use crate::git::Repo;
-use crate::shadow::entry::{Entry, main_worktree};
+use crate::shadow::checkout;
 use crate::shadow::task::{Task, short};
 
 /// A target.
@@ -43,35 +43,24 @@ impl Target {
                 ));
             }
         };
+        let branch = followed(repo, branch)?;
         let Some(tip) = repo.find_ref(branch.as_str().into())? else {
             return Err(hinted(
                 format!("there is no branch '{}'", short(&branch)),
                 "say which to merge into: '--into <branch>'",
             ));
         };
-        let folders = std::iter::once(repo.common_dir().to_owned())
-            .chain(Entry::all(repo).into_iter().map(|entry| entry.admin));
-        for folder in folders {
-            for file in [
-                "rebase-merge/head-name",
-                "rebase-apply/head-name",
-                "BISECT_START",
-            ] {
-                let text = std::fs::read(folder.join(file)).unwrap_or_default();
-                let name = text.trim_ascii();
-                if name == branch.as_bytes() || name == short(&branch).as_bytes() {
-                    return Err(hinted(
-                        format!(
-                            "'{}' is in the middle of a rebase or bisect",
-                            short(&branch)
-                        ),
-                        "end that first",
-                    ));
-                }
-            }
+        if checkout::is_in_operation(repo, &branch) {
+            return Err(hinted(
+                format!(
+                    "'{}' is in the middle of a rebase or bisect",
+                    short(&branch)
+                ),
+                "end that first",
+            ));
         }
         Ok(Target {
-            holder: holder(repo, &branch),
+            holder: holder(repo, task, &branch)?,
             branch,
             tip,
         })
@@ -101,18 +90,34 @@ impl Target {
     }
 }
 
-fn holder(repo: &Repo, branch: &str) -> Option<PathBuf> {
-    let head = std::fs::read(repo.common_dir().join("HEAD")).unwrap_or_default();
-    let in_main = head
-        .trim_ascii()
-        .strip_prefix(b"ref:")
-        .is_some_and(|name| name.trim_ascii() == branch.as_bytes());
-    if in_main && let Some(main) = main_worktree(repo) {
-        return Some(main);
+/// The branch that `branch` is, where it is a symbolic ref: what git would move.
+fn followed(repo: &Repo, branch: String) -> Result<String> {
+    let Some(name) = repo.git(["symbolic-ref", "-q", &branch]).answer()? else {
+        return Ok(branch);
+    };
+    let name = name.trim_ascii().to_str_lossy().into_owned();
+    if !name.starts_with("refs/heads/") {
+        bail!("'{}' leads to '{name}', which is no branch", short(&branch));
     }
-    Entry::all(repo)
-        .into_iter()
-        .find(|entry| entry.branch.as_deref() == Some(branch))
-        .and_then(|entry| entry.path)
-        .filter(|path| path.is_dir())
+    Ok(name)
+}
+
+/// The worktree that has `branch`: only `git merge` there may move it, or its files
+/// would look like a revert of all that came.
+fn holder(repo: &Repo, task: &Task, branch: &str) -> Result<Option<PathBuf>> {
+    let held = checkout::all(repo)?;
+    let Some(held) = held.iter().find(|held| held.branch == branch) else {
+        return Ok(None);
+    };
+    let folder = held.folder(repo, &task.source).ok_or_else(|| {
+        hinted(
+            format!(
+                "'{}' is checked out in '{}', which is not there",
+                short(branch),
+                held.path.display()
+            ),
+            "run this from that worktree, or 'git worktree prune' when it is gone for good",
+        )
+    })?;
+    Ok(Some(folder))
 }
