@@ -6,7 +6,7 @@ use gix::ObjectId;
 use gix::bstr::ByteSlice;
 use serde_json::{Value, json};
 
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, hinted};
 use crate::git::Repo;
 use crate::shadow::base::commit_time;
 use crate::shadow::entry::Entry;
@@ -124,6 +124,39 @@ pub(super) fn healthy_entry(repo: &Repo, task: &Task) -> Result<Entry> {
         crate::error::bail!("its folder and git's entry do not name each other");
     }
     Ok(entry)
+}
+
+/// That nothing is under way in the shadow, and HEAD is at its branch: what is done
+/// with HEAD (`verb`) is then done with that branch.
+///
+/// # Errors
+/// When it is not so, or HEAD cannot be read.
+pub(super) fn require_own_branch(task: &Task, verb: &str) -> Result<()> {
+    let shadow = task.open()?;
+    if let Some(operation) = shadow.operation() {
+        return Err(hinted(
+            format!(
+                "cannot {verb} '{}': a {operation} is in progress",
+                task.task
+            ),
+            "end it in the shadow first",
+        ));
+    }
+    let Some(own) = task.short_branch() else {
+        return Ok(());
+    };
+    let head = shadow.head()?.branch.map(|branch| branch.to_string());
+    if head == task.branch {
+        return Ok(());
+    }
+    let found = match &head {
+        Some(other) => format!("the branch '{}' is checked out in it", short(other)),
+        None => "HEAD is detached in it".to_owned(),
+    };
+    Err(hinted(
+        format!("cannot {verb} '{}': {found}, not '{own}'", task.task),
+        format!("check out '{own}' in the shadow first"),
+    ))
 }
 
 /// Ahead of and behind the branch it will be merged into; of the base, when that is gone.

@@ -1,16 +1,18 @@
 //! `git shadow finish`: all work in a shadow as one commit on its branch.
 
 use std::fs;
+use std::path::Path;
 
 use clap::Args;
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
 
 use crate::cli::Exit;
-use crate::error::{Context, Result, bail, hinted};
+use crate::error::{Context, Result, bail};
 use crate::git::Repo;
 use crate::git::command::Child;
-use crate::shadow::describe::healthy_entry;
+use crate::shadow::describe::{healthy_entry, require_own_branch};
+use crate::shadow::lease::Lease;
 use crate::shadow::removal::{self, Wish};
 use crate::shadow::task::{BranchFate, Leaving, Task, shown};
 use crate::shadow::{remove, run as running};
@@ -61,22 +63,24 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
     }
     healthy_entry(repo, &task).with_context(|| format!("cannot finish '{}'", task.task))?;
     let shadow = task.open()?;
-    if let Some(operation) = shadow.operation() {
-        return Err(hinted(
-            format!(
-                "cannot finish '{}': a {operation} is in progress",
-                task.task
-            ),
-            "end it in the shadow first",
-        ));
-    }
+    require_own_branch(&task, "finish")?;
     if let Some(test) = &arguments.test
         && !running::test(repo, &task, test)?
     {
         ui.say("the test failed; nothing was committed");
         return Ok(Exit::No);
     }
-    let Some(commit) = commit(&shadow, &task, arguments, ui)? else {
+    let commit = {
+        let Ok(_bar) = Lease::bar(repo, &task)? else {
+            ui.say(format_args!(
+                "a command runs in '{}'; nothing was committed",
+                task.task
+            ));
+            return Ok(Exit::No);
+        };
+        commit(&shadow, &task, arguments, ui)?
+    };
+    let Some(commit) = commit else {
         return Ok(Exit::No);
     };
     writeln!(ui.out, "{commit}")?;
@@ -143,16 +147,23 @@ fn commit_with(
     shadow: &Repo,
     task: &Task,
     arguments: &Arguments,
-    index: &std::path::Path,
+    index: &Path,
     ui: &mut Ui,
 ) -> Result<Option<bool>> {
     let quiet = ["-c", "advice.addEmbeddedRepo=false"];
     let git = |child: Child| child.env("GIT_INDEX_FILE", index);
+    let flags = Flags::lift(shadow, index)?;
     git(shadow.git_unhooked(quiet))
-        .args(["add", "-A", "--", ":/"])
+        .args(["add", "-A", "--sparse", "--", ":/"])
         .stdout()?;
+    let head = shadow.head()?.commit.context("the shadow has no commit")?;
+    let head = shadow.gix().find_tree(shadow.tree_of(head)?)?;
     let mut paths = Vec::new();
     for made in &task.manifest {
+        // What the branch has meanwhile is its own.
+        if head.lookup_entry_by_path(&made.path)?.is_some() {
+            continue;
+        }
         paths.extend_from_slice(&bytes_of(&made.path));
         paths.push(0);
     }
@@ -184,6 +195,7 @@ fn commit_with(
         child = child.arg("--no-verify");
     }
     if child.status_on_stderr()?.success() {
+        flags.set_again(shadow, index)?;
         return Ok(Some(true));
     }
     ui.say(format_args!(
@@ -191,6 +203,66 @@ fn commit_with(
         shown(&task.path)
     ));
     Ok(None)
+}
+
+/// Paths behind skip-worktree and assume-unchanged, each ended by NUL: an edit of
+/// theirs is work as any other.
+#[derive(Default)]
+struct Flags {
+    skipped: Vec<u8>,
+    assumed: Vec<u8>,
+}
+
+impl Flags {
+    const NAMES: [&str; 2] = ["skip-worktree", "assume-unchanged"];
+
+    /// Takes the flags of all files that are there out of `index`. A file that sparse
+    /// patterns left out is not there, and no deletion.
+    fn lift(shadow: &Repo, index: &Path) -> Result<Self> {
+        let root = shadow.require_worktree()?;
+        let listed = shadow
+            .git_unhooked(["ls-files", "-v", "-z", "--full-name", ":/"])
+            .env("GIT_INDEX_FILE", index)
+            .stdout()?;
+        let mut flags = Flags::default();
+        for line in listed.split(|b| *b == 0).filter(|line| line.len() > 2) {
+            let (tag, path) = (line[0], &line[2..]);
+            let on_disk = root.join(path.to_path_lossy());
+            if !matches!(tag, b'S' | b'a'..=b'z') || on_disk.symlink_metadata().is_err() {
+                continue;
+            }
+            let add = |to: &mut Vec<u8>| {
+                to.extend_from_slice(path);
+                to.push(0);
+            };
+            if tag.eq_ignore_ascii_case(&b'S') {
+                add(&mut flags.skipped);
+            }
+            if tag.is_ascii_lowercase() {
+                add(&mut flags.assumed);
+            }
+        }
+        flags.update(shadow, index, "--no-")?;
+        Ok(flags)
+    }
+
+    fn set_again(&self, shadow: &Repo, index: &Path) -> Result<()> {
+        self.update(shadow, index, "--")
+    }
+
+    fn update(&self, shadow: &Repo, index: &Path, prefix: &str) -> Result<()> {
+        for (name, paths) in Self::NAMES.iter().zip([&self.skipped, &self.assumed]) {
+            if !paths.is_empty() {
+                shadow
+                    .git_unhooked(["update-index"])
+                    .env("GIT_INDEX_FILE", index)
+                    .args([format!("{prefix}{name}").as_str(), "-z", "--stdin"])
+                    .input(paths.clone())
+                    .stdout()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Paths that are new and repositories: `:000000 160000 … A NUL path NUL`.

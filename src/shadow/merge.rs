@@ -10,12 +10,13 @@ use crate::error::{Context, Result, bail};
 use crate::git::Repo;
 use crate::git::command::Child;
 use crate::git::quote::{json_path, quoted};
-use crate::shadow::describe::Standing;
+use crate::shadow::describe::{Standing, healthy_entry, require_own_branch};
 use crate::shadow::overlap::{Merged, merge_tree, write_merge};
+use crate::shadow::rebase::{Rebased, rebase, take_back, would_take};
 use crate::shadow::removal::Wish;
 use crate::shadow::remove;
 use crate::shadow::target::{Target, Upstream};
-use crate::shadow::task::{Leaving, Task, shown};
+use crate::shadow::task::{Leaving, Phase, Task, shown};
 use crate::state::crash;
 use crate::ui::{Ui, listed};
 
@@ -88,6 +89,10 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
     if was_merged && arguments.remove && !arguments.dry_run {
         // A 'merge --remove' that was killed on its way out.
         return remove_merged(repo, arguments, ui);
+    }
+    if task.phase == Phase::Ready {
+        healthy_entry(repo, &task).with_context(|| format!("cannot merge '{}'", task.task))?;
+        require_own_branch(&task, "merge")?;
     }
     let standing = Standing::of(repo, &task);
     let Some(theirs) = standing.head else {
@@ -218,10 +223,7 @@ fn carry_out(
             let commit = commit_tree(repo, tree, &[target.tip], &message)?;
             advance(repo, target, commit, ui)?
         }
-        Plan::Rebase => match rebase(task, target)? {
-            Ok(tip) => advance(repo, target, tip, ui)?,
-            Err(paths) => return Ok(Err(paths)),
-        },
+        Plan::Rebase => return rebase_and_advance(repo, task, target, theirs, ui),
         Plan::Commit => match &target.holder {
             None => {
                 let tree = write_merge(repo, target.tip, theirs)?;
@@ -338,28 +340,34 @@ fn holder_merges(holder: &std::path::Path) -> Result<bool> {
     Ok(Repo::at(holder)?.operation() == Some("merge"))
 }
 
-/// Rebases the shadow's branch onto the target; on a conflict it is as it was.
-fn rebase(task: &Task, target: &Target) -> Result<std::result::Result<ObjectId, Vec<BString>>> {
-    let git = |arguments: &[&str]| Child::new("git").current_dir(&task.path).args(arguments);
-    crash::point();
-    let onto = target.tip.to_string();
-    let rebased = git(&["rebase", "-q", &onto]).status_on_stderr()?;
-    if rebased.success() {
-        let tip = task
-            .open()?
-            .head()?
-            .commit
-            .context("the shadow has no commit")?;
-        return Ok(Ok(tip));
+/// Rebases, then moves the target; all or nothing of both.
+fn rebase_and_advance(
+    repo: &Repo,
+    task: &Task,
+    target: &Target,
+    theirs: ObjectId,
+    ui: &mut Ui,
+) -> Result<std::result::Result<Option<ObjectId>, Vec<BString>>> {
+    if let Some(holder) = &target.holder {
+        let tree = write_merge(repo, target.tip, theirs)?;
+        if !would_take(holder, tree)? {
+            ui.say(format_args!("nothing was merged in '{}'", shown(holder)));
+            return Ok(Ok(None));
+        }
     }
-    let listed = git(&["diff", "--name-only", "--diff-filter=U", "-z"]).stdout()?;
-    let paths: Vec<BString> = listed
-        .split(|b| *b == 0)
-        .filter(|path| !path.is_empty())
-        .map(|path| path.as_bstr().to_owned())
-        .collect();
-    git(&["rebase", "--abort"]).stdout()?;
-    Ok(Err(paths))
+    let tip = match rebase(task, target)? {
+        Rebased::At(tip) => tip,
+        Rebased::Conflict(paths) => return Ok(Err(paths)),
+        Rebased::Refused => {
+            ui.say(format_args!("git did not rebase '{}'", task.task));
+            return Ok(Ok(None));
+        }
+    };
+    let moved = advance(repo, target, tip, ui);
+    if !matches!(moved, Ok(Some(_))) {
+        take_back(task, theirs)?;
+    }
+    moved.map(Ok)
 }
 
 fn tell(

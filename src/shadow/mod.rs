@@ -37,6 +37,7 @@ mod process;
 mod program;
 mod prune;
 mod putback;
+mod rebase;
 mod record;
 mod relocate;
 mod remains;

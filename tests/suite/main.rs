@@ -56,6 +56,7 @@ mod replay_malformed;
 mod replay_name;
 mod replay_session;
 mod shadow_add;
+mod shadow_branches;
 mod shadow_care;
 mod shadow_crash;
 mod shadow_killed;
