@@ -121,7 +121,7 @@ fn commit(
     let was_cut = beside.exists();
     crash::point();
     if index.exists() {
-        fs::copy(&index, &beside).context("cannot copy the index")?;
+        copy_index(&index, &beside).context("cannot copy the index")?;
     }
     let done = commit_with(shadow, task, arguments, &beside, ui);
     crash::point();
@@ -140,6 +140,17 @@ fn commit(
         Some(false) => Ok(head),
         None => Ok(None),
     }
+}
+
+/// Copies an index with its time: by that git knows which files may have changed in
+/// the second in which it was written (git's `racy-git` document).
+fn copy_index(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::copy(from, to)?;
+    let written = fs::metadata(from)?.modified()?;
+    fs::File::options()
+        .write(true)
+        .open(to)?
+        .set_modified(written)
 }
 
 /// True when a commit was made, false when nothing was to be committed, none when it was refused.

@@ -234,3 +234,22 @@ fn finish_waits_for_no_command_and_commits_nothing_under_one() {
     assert_eq!(repo.oid("agent/t"), before);
     repo.git("shadow finish t -m x").ok();
 }
+
+#[test]
+fn finish_sees_an_edit_in_the_second_of_the_checkout() {
+    let (repo, shadow) = scene();
+    // git compares whole seconds: only the time of its index tells that it must look.
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let backdate = |path: std::path::PathBuf| {
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(old).unwrap();
+    };
+    repo.git("config core.trustctime false").ok();
+    backdate(shadow.path("b"));
+    shadow.git("update-index --refresh").ok();
+    backdate(shadow.git_dir().join("index"));
+    shadow.write("b", "1\n");
+    backdate(shadow.path("b"));
+    repo.git("shadow finish t -m x").ok();
+    repo.git("show agent/t:b").ok().prints("1");
+}
