@@ -22,12 +22,14 @@ mod hook;
 mod ignored;
 mod include;
 mod lease;
+mod left;
 mod list;
 mod lock;
 mod logbook;
 mod make;
 mod merge;
 mod merged;
+mod modules;
 mod name;
 mod overlap;
 mod path;
@@ -46,11 +48,13 @@ mod remove;
 mod restore;
 mod run;
 mod show;
+mod sparse;
 mod sweep;
 mod target;
 mod task;
 mod trash;
 mod unmake;
+mod worktree_refs;
 
 use std::process::ExitCode;
 

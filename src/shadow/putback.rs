@@ -2,11 +2,11 @@
 //! index; and what only the trash folder still has.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
-use gix::bstr::{BString, ByteSlice};
+use gix::bstr::ByteSlice;
 use gix::objs::Kind;
 
 use crate::error::{Context, Result};
@@ -19,10 +19,10 @@ use crate::shadow::dress::{self, Wanted};
 use crate::shadow::entry::{Entry, MAKING, pointer};
 use crate::shadow::process::Process;
 use crate::shadow::record::Found;
-use crate::shadow::task::{How, Phase, Restoring, Task, short, shown};
+use crate::shadow::task::{How, Made, Phase, Restoring, Task, short, shown};
 use crate::shadow::trash::Place;
 use crate::shadow::unmake::unmake;
-use crate::shadow::{checkout, headlog, make, place, ports, sweep};
+use crate::shadow::{checkout, headlog, left, make, modules, place, ports, sparse, worktree_refs};
 use crate::snapshot::difference::Trees;
 use crate::snapshot::fresh::{self, Content};
 use crate::snapshot::index_file;
@@ -45,6 +45,7 @@ const OPERATION: &[&str] = &[
     "MERGE_HEAD",
     "MERGE_MSG",
     "MERGE_MODE",
+    "MERGE_AUTOSTASH",
     "MERGE_RR",
     "AUTO_MERGE",
     "CHERRY_PICK_HEAD",
@@ -56,7 +57,6 @@ const OPERATION: &[&str] = &[
     "BISECT_TERMS",
     "BISECT_EXPECTED_REV",
     "BISECT_NAMES",
-    "refs",
 ];
 
 /// Puts `found` back.
@@ -74,7 +74,9 @@ pub(super) fn put_back(
         let half = Task::find(repo, &found.removed.task.task)?;
         match half {
             Some(half)
-                if half.is_abandoned() && half.restoring.is_some() && has_index(repo, &half) =>
+                if half.is_abandoned()
+                    && half.restoring.as_ref().is_some_and(|r| is_of(r, found))
+                    && has_index(repo, &half) =>
             {
                 (half, true)
             }
@@ -106,6 +108,12 @@ pub(super) fn put_back(
     Ok(Answer::Done(Box::new(task), warnings))
 }
 
+/// Whether a restore that was begun is that of `found`.
+fn is_of(begun: &Restoring, found: &Found) -> bool {
+    begun.tree == found.tree.to_string()
+        && begun.tip == found.head().unwrap_or(found.commit).to_string()
+}
+
 fn has_index(repo: &Repo, task: &Task) -> bool {
     task.admin(repo)
         .is_some_and(|admin| admin.join("index").exists())
@@ -119,7 +127,7 @@ fn register(
     branch: Option<String>,
 ) -> Result<std::result::Result<Task, String>> {
     let removed = &found.removed;
-    let head = found.head().context("the removed shadow had no commit")?;
+    let head = found.head();
     let path = match path {
         Some(path) => place::real(&std::path::absolute(path)?),
         None => removed.task.path.clone(),
@@ -138,9 +146,9 @@ fn register(
     if let Some(full) = &full {
         let elsewhere = checkout::is_in_use(repo, full)?;
         let tip = repo.find_ref(full.as_str().into())?;
-        makes_branch = tip.is_none();
-        let is_other = tip.is_some_and(|tip| tip != head || branch.is_some());
-        if is_other || (elsewhere && tip.is_some()) {
+        makes_branch = tip.is_none() && head.is_some();
+        let is_other = tip.is_some_and(|tip| Some(tip) != head || branch.is_some());
+        if is_other || (elsewhere && !makes_branch) {
             return Ok(Err(format!(
                 "the branch '{}' has been taken since\nhint: name another with '-b <branch>'",
                 short(full)
@@ -162,13 +170,13 @@ fn register(
         excluded: Vec::new(),
         restoring: Some(Restoring {
             tree: found.tree.to_string(),
-            tip: head.to_string(),
+            tip: head.unwrap_or(found.commit).to_string(),
             makes_branch,
         }),
         ..removed.task.clone()
     };
     task.store(repo)?;
-    let entered = enter(repo, &mut task, head, makes_branch);
+    let entered = enter(repo, &mut task, found, makes_branch);
     if let Err(error) = entered {
         unmake(repo, &task)?;
         return Err(error);
@@ -176,7 +184,7 @@ fn register(
     Ok(Ok(task))
 }
 
-fn enter(repo: &Repo, task: &mut Task, head: ObjectId, makes_branch: bool) -> Result<()> {
+fn enter(repo: &Repo, task: &mut Task, found: &Found, makes_branch: bool) -> Result<()> {
     let port = ports::allot(repo, task)?;
     task.port = Some(port);
     let names: Vec<String> = task.ports.keys().cloned().collect();
@@ -184,18 +192,18 @@ fn enter(repo: &Repo, task: &mut Task, head: ObjectId, makes_branch: bool) -> Re
     task.store(repo)?;
     place::prepare(repo, &task.path)?;
     crash::point();
+    let head = found.head();
+    let commit = head.unwrap_or(found.commit).to_string();
     let mut child = repo.git_unhooked(["worktree", "add", "--no-checkout", "--lock", "--reason"]);
     child = child.arg(MAKING);
     child = match task.short_branch() {
         Some(branch) if makes_branch => child
             .args(["--no-track", "-b", branch, "--"])
             .arg(&task.path)
-            .arg(head.to_string()),
-        Some(branch) => child.arg("--").arg(&task.path).arg(branch),
-        None => child
-            .args(["--detach", "--"])
-            .arg(&task.path)
-            .arg(head.to_string()),
+            .arg(&commit),
+        Some(branch) if head.is_some() => child.arg("--").arg(&task.path).arg(branch),
+        // git makes no worktree on an unborn branch: it gets there by the way.
+        _ => child.args(["--detach", "--"]).arg(&task.path).arg(&commit),
     };
     child
         .stdout()
@@ -204,11 +212,20 @@ fn enter(repo: &Repo, task: &mut Task, head: ObjectId, makes_branch: bool) -> Re
         .and_then(|admin| Entry::read(&admin))
         .with_context(|| format!("git made no worktree at '{}'", task.path.display()))?;
     task.entry = Some(make::rename_entry(repo, task, &entry)?);
+    if head.is_none()
+        && let Some(branch) = &task.branch
+    {
+        let shadow = task.open()?;
+        shadow
+            .git_unhooked(["symbolic-ref", "HEAD", branch])
+            .stdout()?;
+    }
     task.store(repo)
 }
 
 /// All files of the snapshot, and the index with the entries that were staged.
 fn files(found: &Found, task: &Task) -> Result<()> {
+    sparse::switch_off(&task.open()?)?;
     let shadow = task.open()?;
     let root = Root::open(&task.path)?;
     let staged = match staged_tree(&shadow, found)? {
@@ -280,13 +297,6 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
             fs::set_permissions(&to, fs::Permissions::from_mode(0o644))?;
         }
     }
-    for (path, mode) in &removed.modes {
-        let path = path_of_json(path).context("a record has no path")?;
-        let path = task.path.join(path.to_path_lossy());
-        if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
-            fs::set_permissions(&path, fs::Permissions::from_mode(*mode))?;
-        }
-    }
     copies(removed.task.manifest.as_slice(), repo, task, &mut warnings)?;
     let deps = removed.task.manifest.iter().any(|m| m.how != How::Copied);
     let wanted = Wanted {
@@ -301,7 +311,14 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
     if removed.operation.is_some() {
         operation(&place, &shadow, &mut warnings)?;
     }
-    bring_back_left(&place, &task.path, &removed.skipped, &mut warnings);
+    worktree_refs::give_back(&shadow, &removed.refs, &mut warnings)?;
+    modules::bring_back(&place, &shadow)?;
+    left::bring_back(&place, &task.path, &removed.skipped, &mut warnings);
+    modules::connect(repo, &shadow, &removed.task, task)?;
+    modes(&removed.modes, &task.path)?;
+    if let Some(sparse) = &removed.sparse {
+        sparse::give_back(&shadow, sparse, &mut warnings)?;
+    }
     crash::point();
     if let Some(admin) = task.admin(repo) {
         crate::state::file::remove(&admin.join("locked"))?;
@@ -311,6 +328,21 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
     task.restoring = None;
     task.store(repo)?;
     Ok(warnings)
+}
+
+/// Permission bits; of what is below a folder first.
+fn modes(modes: &[(serde_json::Value, u32)], root: &Path) -> Result<()> {
+    for (path, mode) in modes.iter().rev() {
+        let path = path_of_json(path).context("a record has no path")?;
+        let path = root.join(path.to_path_lossy());
+        if path
+            .symlink_metadata()
+            .is_ok_and(|found| !found.is_symlink())
+        {
+            fs::set_permissions(&path, fs::Permissions::from_mode(*mode))?;
+        }
+    }
+    Ok(())
 }
 
 /// The other stages of a conflict, and the flags.
@@ -336,16 +368,42 @@ fn restore_marks(shadow: &Repo, found: &Found) -> Result<()> {
     index_restore::restore(shadow, &state)
 }
 
-/// Copied files that were not in the snapshot, since their source had them.
+/// Notes that the snapshot has brought the copy `made` back; one that was changed is
+/// no copy any more.
+fn adopt(task: &mut Task, made: &Made, found: &fs::Metadata) {
+    let path = task.path.join(&made.path);
+    let is_as_made = match &made.id {
+        Some(id) => dress::hash_of(&path).is_ok_and(|now| now == *id),
+        None => found.is_symlink(),
+    };
+    if is_as_made {
+        task.manifest.push(Made {
+            size: found.size(),
+            mtime: (
+                found.mtime(),
+                u32::try_from(found.mtime_nsec()).unwrap_or(0),
+            ),
+            ino: found.ino(),
+            ..made.clone()
+        });
+    }
+}
+
+/// Copied files that were not in the snapshot come from their source again.
 fn copies(
-    manifest: &[crate::shadow::task::Made],
+    manifest: &[Made],
     repo: &Repo,
     task: &mut Task,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
     for made in manifest.iter().filter(|m| m.how == How::Copied) {
         let (from, to) = (task.source.join(&made.path), task.path.join(&made.path));
-        if to.symlink_metadata().is_ok() || task.manifest.iter().any(|m| m.path == made.path) {
+        if task.manifest.iter().any(|m| m.path == made.path) {
+            continue;
+        }
+        if let Ok(found) = to.symlink_metadata() {
+            adopt(task, made, &found);
+            task.store(repo)?;
             continue;
         }
         let is_same = made
@@ -386,44 +444,4 @@ fn operation(place: &Place, shadow: &Repo, warnings: &mut Vec<String>) -> Result
         .with_context(|| format!("cannot bring back '{}'", to.display()))?;
     }
     Ok(())
-}
-
-/// What no snapshot could take is still in the trash folder: it is moved back.
-fn bring_back_left(
-    place: &Place,
-    root: &Path,
-    skipped: &[(serde_json::Value, String)],
-    warnings: &mut Vec<String>,
-) {
-    let skipped: Vec<BString> = skipped
-        .iter()
-        .filter_map(|(path, _)| path_of_json(path))
-        .collect();
-    for path in sweep::left(place) {
-        // Of a file that could not be captured the tree has an older state, if any.
-        let is_newer = skipped.contains(&path);
-        let path = path.to_path_lossy().into_owned();
-        let (from, to) = (place.tree().join(&path), root.join(&path));
-        let is_taken = to
-            .symlink_metadata()
-            .is_ok_and(|found| !(found.is_dir() && is_empty(&to) || found.is_file() && is_newer));
-        if is_taken {
-            continue;
-        }
-        let moved = fs::create_dir_all(to.parent().unwrap_or(root)).and_then(|()| {
-            let _ = fs::remove_dir(&to);
-            fs::rename(&from, &to)
-        });
-        if let Err(error) = moved {
-            warnings.push(format!(
-                "'{}' stays in '{}': {error}",
-                shown(&path),
-                shown(&from)
-            ));
-        }
-    }
-}
-
-fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }

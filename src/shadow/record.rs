@@ -2,11 +2,12 @@
 //! everything that was in the folder, whose parents are HEAD and the index, and
 //! whose message says how to put it back.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
-use gix::bstr::{BString, ByteSlice};
+use gix::bstr::{BStr, BString, ByteSlice};
 use gix::objs::{CommitRef, Kind};
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +15,16 @@ use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::lane::Record as Checkpoint;
 use crate::lane::index_state;
+use crate::lane::publish::writing;
 use crate::lane::trailer::{Reader, Writer};
 use crate::shadow::guards::Survey;
 use crate::shadow::process::now;
+use crate::shadow::sparse::{self, Sparse};
 use crate::shadow::task::{Task, path_json, stored_path};
-use crate::shadow::{headlog, trash};
+use crate::shadow::{headlog, trash, worktree_refs};
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::Skipped;
+use crate::snapshot::sink::Sink;
 
 /// Where removed shadows are; below it `<slug>/<time>`.
 pub(super) const TRASH: &str = "refs/harness/trash/";
@@ -47,7 +51,12 @@ pub(super) struct Removed {
     pub(super) expires: i64,
     /// The operation that was under way; its files wait in the trash folder.
     pub(super) operation: Option<String>,
-    /// Permission bits that no tree has.
+    /// The refs of this worktree alone: names, and what they point at.
+    #[serde(default)]
+    pub(super) refs: Vec<(String, String)>,
+    #[serde(default)]
+    pub(super) sparse: Option<Sparse>,
+    /// Permission bits that no tree has, of files and folders.
     pub(super) modes: Vec<(serde_json::Value, u32)>,
     /// Paths that the tree has as they were on disk, although a conversion applies.
     pub(super) raw: Vec<serde_json::Value>,
@@ -90,7 +99,15 @@ pub(super) fn put(
         ..Checkpoint::default()
     };
     let index = index_state::put(&shadow, &snapshot, &checkpoint, None)?;
+    let kept = worktree_refs::look(&shadow)?;
     let log = headlog::keep(&shadow, &snapshot.sink, survey.head.commit)?;
+    let entries = snapshot.index.state();
+    let paths: Vec<&BStr> = entries
+        .entries()
+        .iter()
+        .map(|entry| entry.path(entries))
+        .chain(snapshot.changes.iter().map(|(path, _)| path.as_bstr()))
+        .collect();
     let json = |path: &BString| path_json(&path.to_path_lossy());
     let removed = Removed {
         v: 1,
@@ -102,11 +119,12 @@ pub(super) fn put(
         log: log.map(|id| id.to_string()),
         expires: trash::expiry(repo)?,
         operation: survey.operation.map(str::to_owned),
-        modes: snapshot
-            .changes
-            .iter()
-            .filter_map(|(path, _)| Some((json(path), odd_mode(&root, path)?)))
+        modes: odd_modes(&root, &paths)
+            .into_iter()
+            .map(|(path, mode)| (json(&path), mode))
             .collect(),
+        refs: kept.refs,
+        sparse: sparse::kept(&shadow)?,
         raw: snapshot.raw.iter().map(json).collect(),
         skipped: snapshot
             .skipped
@@ -115,15 +133,82 @@ pub(super) fn put(
             .collect(),
         folder: folder.to_owned(),
     };
-    let mut message = Writer::new(&format!("removed shadow {}", task.task));
-    let text = serde_json::to_string(&removed).context("cannot write a shadow as JSON")?;
-    message.add("Shadow", text);
     let mut parents = Vec::new();
     parents.extend(survey.head.commit);
     parents.extend(index);
     parents.extend(log);
-    parents.extend(other_heads(repo, &shadow, task));
-    let mut bytes = format!("tree {}\n", snapshot.tree);
+    parents.extend(kept.commits);
+    parents.extend(own_branch(repo, task));
+    store(repo, removed, snapshot.tree, &parents, snapshot.sink)
+}
+
+/// Permission bits other than those that git gives a file or folder by itself.
+fn odd_modes(root: &Root, paths: &[&BStr]) -> Vec<(BString, u32)> {
+    let mut all: BTreeSet<BString> = BTreeSet::from([BString::from(".")]);
+    for path in paths {
+        // Up to the first folder that another path has named already.
+        let mut path = path.to_owned();
+        while let Some(at) = path.rfind_byte(b'/') {
+            path = path[..at].as_bstr();
+            if !all.insert(path.to_owned()) {
+                break;
+            }
+        }
+    }
+    all.extend(paths.iter().map(|path| BString::from(*path)));
+    all.into_iter()
+        .filter_map(|path| {
+            let found = root.join(path.as_bstr()).symlink_metadata().ok()?;
+            let bits = found.permissions().mode() & 0o7777;
+            let is_odd = match found.is_dir() {
+                true => bits != 0o755,
+                false => found.is_file() && bits != 0o644 && bits != 0o755,
+            };
+            is_odd.then_some((path, bits))
+        })
+        .collect()
+}
+
+/// The same for a shadow of which only the branch is left, which is at `tip`.
+///
+/// # Errors
+/// When something cannot be written; then there is no ref.
+pub(super) fn put_branch(repo: &Repo, task: &Task, branch: &str, tip: ObjectId) -> Result<Found> {
+    let (place, time) = trash::Place::new(repo, task)?;
+    let removed = Removed {
+        v: 1,
+        task: task.clone(),
+        time,
+        branch: Some(branch.to_owned()),
+        head: Some(tip.to_string()),
+        index: None,
+        log: None,
+        expires: trash::expiry(repo)?,
+        operation: None,
+        refs: Vec::new(),
+        sparse: None,
+        modes: Vec::new(),
+        raw: Vec::new(),
+        skipped: Vec::new(),
+        folder: place.folder,
+    };
+    let sink = Sink::new(repo, writing(repo)?);
+    store(repo, removed, repo.tree_of(tip)?, &[tip], sink)
+}
+
+/// The commit, and its ref.
+fn store(
+    repo: &Repo,
+    removed: Removed,
+    tree: ObjectId,
+    parents: &[ObjectId],
+    sink: Sink,
+) -> Result<Found> {
+    let task = &removed.task;
+    let mut message = Writer::new(&format!("removed shadow {}", task.task));
+    let text = serde_json::to_string(&removed).context("cannot write a shadow as JSON")?;
+    message.add("Shadow", text);
+    let mut bytes = format!("tree {tree}\n");
     for (at, parent) in parents.iter().enumerate() {
         if !parents[..at].contains(parent) {
             bytes.push_str(&format!("parent {parent}\n"));
@@ -134,13 +219,10 @@ pub(super) fn put(
         now(),
         message.finish()
     ));
-    let tree = snapshot.tree;
-    let commit = snapshot
-        .sink
-        .put(shadow.gix(), Kind::Commit, bytes.into_bytes())?;
-    let _written = snapshot.sink.finish()?;
+    let commit = sink.put(repo.gix(), Kind::Commit, bytes.into_bytes())?;
+    let _written = sink.finish()?;
     crate::state::crash::point();
-    let name = format!("{TRASH}{}/{time}", task.slug);
+    let name = format!("{TRASH}{}/{}", task.slug, removed.time);
     repo.create_ref(&name, commit, true)?;
     Ok(Found {
         name,
@@ -150,36 +232,10 @@ pub(super) fn put(
     })
 }
 
-/// Permission bits other than those that git gives a file by itself.
-fn odd_mode(root: &Root, path: &BString) -> Option<u32> {
-    let found = root.join(path.as_bstr()).symlink_metadata().ok()?;
-    let bits = found.permissions().mode() & 0o7777;
-    (found.is_file() && bits != 0o644 && bits != 0o755).then_some(bits)
-}
-
-/// What an operation under way points at, and the branch where HEAD is detached.
-fn other_heads(repo: &Repo, shadow: &Repo, task: &Task) -> Vec<ObjectId> {
-    let files = [
-        "MERGE_HEAD",
-        "CHERRY_PICK_HEAD",
-        "REVERT_HEAD",
-        "ORIG_HEAD",
-        "rebase-merge/orig-head",
-        "rebase-merge/onto",
-        "rebase-apply/orig-head",
-        "rebase-apply/onto",
-    ];
-    let branch = task
-        .branch
-        .as_ref()
-        .and_then(|branch| repo.find_ref(branch.as_str().into()).ok().flatten());
-    files
-        .iter()
-        .filter_map(|file| std::fs::read(shadow.git_dir().join(file)).ok())
-        .filter_map(|text| ObjectId::from_hex(text.trim_ascii()).ok())
-        .chain(branch)
-        .filter(|id| repo.has_object(*id))
-        .collect()
+/// The branch, where HEAD is detached or on another one.
+fn own_branch(repo: &Repo, task: &Task) -> Option<ObjectId> {
+    let branch = task.branch.as_ref()?;
+    repo.find_ref(branch.as_str().into()).ok().flatten()
 }
 
 impl Found {

@@ -10,13 +10,14 @@ use crate::error::{Context, Result, bail, hinted};
 use crate::git::Repo;
 use crate::shadow::describe::healthy_entry;
 use crate::shadow::entry::Entry;
+use crate::shadow::guards::nested;
 use crate::shadow::lease::Lease;
 use crate::shadow::make::require_free_path;
 use crate::shadow::place;
 use crate::shadow::process::inside;
-use crate::shadow::task::{Phase, Task};
+use crate::shadow::task::{Phase, Task, shown};
 use crate::state::crash;
-use crate::ui::Ui;
+use crate::ui::{Ui, listed};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -54,6 +55,16 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
         ui.say(format_args!(
             "'{}' was not moved: process {} ({}) works in it",
             task.task, process.pid, process.name
+        ));
+        return Ok(Exit::No);
+    }
+    let inside = nested::worktrees_below(repo, &task.path);
+    if !inside.is_empty() {
+        let inside: Vec<String> = inside.iter().map(|path| shown(path)).collect();
+        ui.say(format_args!(
+            "'{}' was not moved: worktrees are inside it ('git worktree move' them first):\n{}",
+            task.task,
+            listed(&inside)
         ));
         return Ok(Exit::No);
     }

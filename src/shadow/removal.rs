@@ -10,8 +10,7 @@ use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::lane::publish::writing;
 use crate::shadow::entry::{Entry, MAKING, is_same};
-use crate::shadow::guards::default_branch;
-use crate::shadow::guards::{Finding, Survey, Weight, survey};
+use crate::shadow::guards::{Finding, Survey, Weight, default_branch, nested, survey};
 use crate::shadow::lease::Lease;
 use crate::shadow::process::Process;
 use crate::shadow::record::{self, Found};
@@ -264,8 +263,13 @@ fn finish(
         };
         exclude::sync(repo, Some(&task.slug))?;
         ports::release(repo, &task.slug)?;
-        // Its own temporary folder, which nothing of it outlives.
-        let _ = fs::remove_dir_all(environment::temporary(repo, task));
+        // Its own temporary folder, which nothing but a repository outlives.
+        let temporary = environment::temporary(repo, task);
+        if nested::has_repository(&temporary) && !place.temporary().exists() {
+            move_folder(&temporary, &place.temporary())?;
+        } else {
+            let _ = fs::remove_dir_all(temporary);
+        }
         if leaving.finished && branch.is_some() && task.branch.is_some() {
             finished(task).store(repo)?;
         } else {
@@ -309,8 +313,15 @@ pub(super) fn forget_finished(
         Some(branch) => repo.find_ref(branch.as_str().into())?,
         None => None,
     };
+    let fate = wish.leaving.branch;
     let deleted = match (&task.branch, tip) {
-        (Some(branch), Some(tip)) => delete_branch(repo, task, branch, tip, wish.leaving.branch)?,
+        (Some(branch), Some(tip)) => {
+            if fate == BranchFate::Delete {
+                // The snapshot of its folder does not have what came later.
+                record::put_branch(repo, task, branch, tip)?;
+            }
+            delete_branch(repo, task, branch, tip, fate)?
+        }
         _ => None,
     };
     task.forget(repo)?;

@@ -62,11 +62,34 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
         yes: arguments.yes,
         dry_run: arguments.dry_run,
     };
+    let [task] = tasks.as_slice() else {
+        return all(repo, &tasks, wish, arguments.json, ui);
+    };
+    let outcome = remove_any(repo, task, wish, ui)?;
+    Ok(match tell(repo, task, &outcome, arguments.json, ui)? {
+        true => Exit::Done,
+        false => Exit::No,
+    })
+}
+
+/// Several: one that cannot be removed stands in no other's way.
+fn all(repo: &Repo, tasks: &[Task], wish: Wish, as_json: bool, ui: &mut Ui) -> Result<Exit> {
     let mut exit = Exit::Done;
     for task in tasks {
-        let outcome = remove_any(repo, &task, wish, ui)?;
-        if !tell(repo, &task, &outcome, arguments.json, ui)? {
-            exit = Exit::No;
+        match remove_any(repo, task, wish, ui) {
+            Ok(outcome) => {
+                if !tell(repo, task, &outcome, as_json, ui)? {
+                    exit = Exit::No;
+                }
+            }
+            Err(error) => {
+                exit = Exit::No;
+                ui.say(format_args!("error: {error:#}"));
+                if as_json {
+                    let error = format!("{error:#}");
+                    ui.json(&json!({"task": task.task, "removed": false, "error": error}))?;
+                }
+            }
         }
     }
     Ok(exit)

@@ -18,7 +18,7 @@ use crate::ui::{Ui, listed};
 
 #[derive(Args)]
 pub(super) struct Arguments {
-    /// The shadow; its newest removal is meant
+    /// The shadow; its newest removal is meant, '<task>@{1}' the one before
     #[arg(value_name = "task", required_unless_present = "list")]
     task: Option<String>,
     /// Folder to restore it in; without it, where it was
@@ -37,10 +37,12 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
         return list(repo, arguments.task.as_deref(), ui);
     }
     let task = arguments.task.as_deref().unwrap_or_default();
+    let (name, number) = numbered(task);
     let found = Found::all(repo)?
         .into_iter()
         .rev()
-        .find(|found| found.removed.task.task == task);
+        .filter(|found| found.removed.task.task == name)
+        .nth(number);
     let Some(found) = found else {
         ui.say(format_args!(
             "no shadow '{task}' was removed\nhint: 'git shadow restore --list'"
@@ -70,17 +72,35 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
     }
 }
 
+/// A task, and which of its removals is meant: `t@{1}` is the last but one, as the
+/// entries of a reflog are counted. No task has such a name.
+fn numbered(text: &str) -> (&str, usize) {
+    let parts = text.strip_suffix('}').and_then(|t| t.rsplit_once("@{"));
+    match parts.and_then(|(name, number)| Some((name, number.parse().ok()?))) {
+        Some(parts) => parts,
+        None => (text, 0),
+    }
+}
+
 fn list(repo: &Repo, task: Option<&str>, ui: &mut Ui) -> Result<Exit> {
-    for found in Found::all(repo)? {
+    let all = Found::all(repo)?;
+    for (at, found) in all.iter().enumerate() {
         let removed = &found.removed;
         if task.is_some_and(|task| task != removed.task.task) {
             continue;
         }
+        let later = all[at + 1..].iter();
+        let number = later
+            .filter(|later| later.removed.task.task == removed.task.task)
+            .count();
+        let id = match number {
+            0 => removed.task.task.clone(),
+            n => format!("{}@{{{n}}}", removed.task.task),
+        };
         let branch = removed.branch.as_deref().map_or("(detached)", short);
         writeln!(
             ui.out,
-            "{}  {}  {branch}  {}",
-            removed.task.task,
+            "{id}  {}  {branch}  {}",
             removed.time,
             shown(&removed.task.path)
         )?;
@@ -93,6 +113,25 @@ fn list(repo: &Repo, task: Option<&str>, ui: &mut Ui) -> Result<Exit> {
             writeln!(ui.out, "  in no snapshot, in {}:", shown(&place.tree()))?;
             writeln!(ui.out, "{}", listed(&left))?;
         }
+        if place.temporary().exists() {
+            writeln!(
+                ui.out,
+                "  its temporary folder: {}",
+                shown(&place.temporary())
+            )?;
+        }
     }
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered;
+
+    #[test]
+    fn removals_are_counted_as_reflogs_are() {
+        assert_eq!(numbered("t"), ("t", 0));
+        assert_eq!(numbered("t@{2}"), ("t", 2));
+        assert_eq!(numbered("t@{x}"), ("t@{x}", 0));
+    }
 }

@@ -91,7 +91,8 @@ fn sweep_held(place: &Place) -> Result<()> {
     };
     let is_empty = sweep.folder(BStr::new(b""), false);
     let modules = place.entry().join("modules").exists();
-    if is_empty && !waiting.keep_entry && !modules {
+    let temporary = place.temporary().exists();
+    if is_empty && !waiting.keep_entry && !modules && !temporary {
         let _ = fs::remove_dir(place.tree());
         remove_place(place)?;
     }

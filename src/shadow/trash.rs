@@ -85,6 +85,11 @@ impl Place {
         self.folder.join("entry")
     }
 
+    /// Its temporary folder, if a repository was in it.
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.folder.join("temporary")
+    }
+
     fn record(&self) -> PathBuf {
         self.folder.join("record.json")
     }

@@ -124,9 +124,18 @@ fn fact_7_a_worktree_inside() {
     let (repo, shadow) = scene();
     shadow.git("worktree add -q target/other -b other").ok();
     shadow.write("target/other/a", "dirty\n");
-    asked_and_restorable(&repo, &shadow, "repositories", true);
+    // Moved to the trash, git would take it for gone.
+    for options in ["", "--force ", "-y "] {
+        assert_eq!(repo.refused(&format!("{options}t")), ["worktrees"]);
+    }
     let other = shadow.in_dir("target/other");
     other.git("status --porcelain").ok().prints(" M a");
+    repo.git("shadow move t ../moved")
+        .fails(1)
+        .says("worktrees are inside it");
+    let path = other.git("rev-parse --show-toplevel").ok().out();
+    repo.git(&format!("worktree move {path} ../other")).ok();
+    repo.git("shadow remove t").ok();
 }
 
 #[test]

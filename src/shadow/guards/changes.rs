@@ -48,11 +48,13 @@ pub(super) fn look(
     let root = Root::open(&task.path)?;
     let mut notes = Vec::new();
     let mut findings = Vec::new();
-    let (copies, changed_copies) = copies(task);
+    let (mut copies, changed_copies) = copies(task);
     let mut ignored = walk.ignored.clone();
-    ignored.extend(changed_copies.iter().cloned());
+    ignored.extend(changed_copies.iter().chain(&copies).cloned());
     ignored.sort();
     let captured = within_cap(repo, &root, &ignored, &mut notes)?;
+    // What is not in the snapshot waits in the trash folder like any other file.
+    copies.retain(|path| captured.binary_search(path).is_ok());
     let snapshot = take(
         shadow,
         &take::Request {

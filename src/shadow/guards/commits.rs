@@ -30,6 +30,10 @@ pub(in crate::shadow) fn only_here(
         tries += 1;
         let mut child = repo.git(["rev-list"]).args(options).arg(tip.to_string());
         child = child.args(["--not", "--exclude=refs/harness/*"]);
+        // Those of the worktree that we run in, which may be this very one.
+        for own in ["bisect", "rewritten", "worktree"] {
+            child = child.arg(format!("--exclude=refs/{own}/*"));
+        }
         if let Some(branch) = branch {
             child = child.arg(format!("--exclude={branch}"));
         }

@@ -5,7 +5,7 @@ mod changes;
 pub(super) mod commits;
 mod identity;
 mod inside;
-mod nested;
+pub(super) mod nested;
 pub(super) mod walk;
 mod whose;
 
@@ -92,7 +92,9 @@ pub(super) fn survey(
         maker: None,
     }));
     let walk = walk::walk(repo, &shadow, task)?;
+    findings.extend(nested::worktrees(repo, task, &walk)?);
     findings.extend(nested::repositories(&shadow, &walk)?);
+    findings.extend(nested::temporary(repo, task));
     findings.extend(nested::submodules(&shadow, &walk)?);
     let changes = changes::look(repo, &shadow, task, &head, &walk, writing)?;
     findings.extend(changes.findings);

@@ -184,7 +184,8 @@ impl Walk<'_> {
         if !is_ignored || self.ours.contains(&path) {
             return;
         }
-        if self.is_disposable(name) {
+        // The other names are those of folders; a file of that name may be anything.
+        if name == b".DS_Store" && self.is_disposable(name) {
             self.found.disposable.push(path);
         } else {
             self.found.ignored.push(path);

@@ -1,0 +1,117 @@
+//! What no snapshot could take is still in the trash folder: it is moved back where
+//! it has room. What is another file by now stays there, and is named.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::{BString, ByteSlice};
+
+use crate::git::quote::path_of_json;
+use crate::shadow::removal::move_folder;
+use crate::shadow::sweep;
+use crate::shadow::task::shown;
+use crate::shadow::trash::Place;
+use crate::snapshot::root::bytes_of;
+
+/// Moves it back below `root`.
+pub(super) fn bring_back(
+    place: &Place,
+    root: &Path,
+    skipped: &[(serde_json::Value, String)],
+    warnings: &mut Vec<String>,
+) {
+    let mut back = Back {
+        from: place.tree(),
+        to: root,
+        skipped: skipped
+            .iter()
+            .filter_map(|(path, _)| path_of_json(path))
+            .collect(),
+        warnings,
+    };
+    for path in sweep::left(place) {
+        back.one(&path.to_path_lossy());
+    }
+    if place.temporary().exists() {
+        back.warnings.push(format!(
+            "what was in its temporary folder is in {}",
+            shown(&place.temporary())
+        ));
+    }
+}
+
+struct Back<'b> {
+    from: PathBuf,
+    to: &'b Path,
+    skipped: Vec<BString>,
+    warnings: &'b mut Vec<String>,
+}
+
+impl Back<'_> {
+    fn one(&mut self, path: &Path) {
+        let (from, to) = (self.from.join(path), self.to.join(path));
+        let Ok(old) = from.symlink_metadata() else {
+            return;
+        };
+        if let Ok(now) = to.symlink_metadata() {
+            if old.is_dir() && now.is_dir() {
+                // A repository in a folder that the snapshot has files of.
+                for entry in fs::read_dir(&from).into_iter().flatten().flatten() {
+                    self.one(&path.join(entry.file_name()));
+                }
+                let _ = fs::remove_dir(&from);
+                return;
+            }
+            if is_same(&from, &old, &to, &now) {
+                return;
+            }
+            // Of a file that could not be captured the tree has an older state, if any.
+            let is_newer = self.skipped.contains(&bytes_of(path));
+            if !(is_newer && now.is_file()) {
+                self.warnings.push(format!(
+                    "{} was changed after the snapshot: that state of it stays in {}",
+                    shown(path),
+                    shown(&from)
+                ));
+                return;
+            }
+        }
+        let moved = fs::create_dir_all(to.parent().unwrap_or(self.to))
+            .map_err(crate::error::Error::from)
+            .and_then(|()| moved(&from, &old, &to));
+        if let Err(error) = moved {
+            self.warnings.push(format!(
+                "{} stays in {}: {error:#}",
+                shown(path),
+                shown(&from)
+            ));
+        }
+    }
+}
+
+/// A rename, or a copy where that is another disk.
+fn moved(from: &Path, old: &fs::Metadata, to: &Path) -> crate::error::Result<()> {
+    if old.is_dir() {
+        return move_folder(from, to);
+    }
+    match fs::rename(from, to) {
+        Err(e) if e.kind() == std::io::ErrorKind::CrossesDevices && old.is_file() => {
+            fs::copy(from, to)?;
+            fs::remove_file(from)?;
+            Ok(())
+        }
+        outcome => Ok(outcome?),
+    }
+}
+
+/// Whether both are the same file or link.
+fn is_same(a: &Path, a_stat: &fs::Metadata, b: &Path, b_stat: &fs::Metadata) -> bool {
+    if a_stat.is_symlink() && b_stat.is_symlink() {
+        return fs::read_link(a).ok() == fs::read_link(b).ok();
+    }
+    let are_files = a_stat.is_file() && b_stat.is_file();
+    are_files
+        && a_stat.size() == b_stat.size()
+        && matches!((fs::read(a), fs::read(b)), (Ok(a), Ok(b)) if a == b)
+}
