@@ -196,7 +196,9 @@ fn commit_with(
         bail!("repositories of their own cannot be committed as files:\n{list}");
     }
     crash::point();
-    let mut child = git(shadow.git(["commit", "-q", "-m"])).arg(&arguments.message);
+    // A maintenance in the background would work in the folder that shall go.
+    let alone = ["-c", "maintenance.auto=false", "commit", "-q", "-m"];
+    let mut child = git(shadow.git(alone)).arg(&arguments.message);
     for variable in ["AUTHOR", "COMMITTER"] {
         for part in ["NAME", "EMAIL", "DATE"] {
             child = child.keep_env(&format!("GIT_{variable}_{part}"));

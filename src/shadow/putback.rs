@@ -110,8 +110,12 @@ pub(super) fn put_back(
 
 /// Whether a restore that was begun is that of `found`.
 fn is_of(begun: &Restoring, found: &Found) -> bool {
-    begun.tree == found.tree.to_string()
-        && begun.tip == found.head().unwrap_or(found.commit).to_string()
+    let tip = found.head().unwrap_or(found.commit);
+    id(&begun.tree) == Some(found.tree) && id(&begun.tip) == Some(tip)
+}
+
+fn id(hex: &str) -> Option<ObjectId> {
+    ObjectId::from_hex(hex.as_bytes()).ok()
 }
 
 fn has_index(repo: &Repo, task: &Task) -> bool {

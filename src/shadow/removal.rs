@@ -316,11 +316,16 @@ pub(super) fn forget_finished(
     let fate = wish.leaving.branch;
     let deleted = match (&task.branch, tip) {
         (Some(branch), Some(tip)) => {
-            if fate == BranchFate::Delete {
-                // The snapshot of its folder does not have what came later.
-                record::put_branch(repo, task, branch, tip)?;
+            // The snapshot of its folder does not have what came later.
+            let kept = match fate {
+                BranchFate::Delete => Some(record::put_branch(repo, task, branch, tip)?),
+                _ => None,
+            };
+            let deleted = delete_branch(repo, task, branch, tip, fate)?;
+            if let (None, Some(kept)) = (&deleted, kept) {
+                repo.delete_ref(&kept.name, kept.commit)?;
             }
-            delete_branch(repo, task, branch, tip, fate)?
+            deleted
         }
         _ => None,
     };

@@ -192,7 +192,9 @@ pub(super) fn tell(
             ));
             if let Some((branch, why)) = &gone.branch_deleted {
                 ui.note(format_args!("deleted the branch {} ({why})", short(branch)));
-            } else if let Some(branch) = &gone.trash.removed.branch {
+            } else if let Some(branch) = &gone.trash.removed.branch
+                && gone.trash.removed.head.is_some()
+            {
                 ui.note(format_args!("kept the branch {}", short(branch)));
             }
         }

@@ -59,7 +59,9 @@ pub(super) fn look(shadow: &Repo) -> Result<Kept> {
             is_commit(shadow, id).then_some(id)
         });
         kept.commits.extend(named);
+        // MERGE_HEAD is a file everywhere.
         if is_reftable
+            && text.is_empty()
             && !holder.contains('/')
             && let Some(line) = shadow
                 .git(["rev-parse", "-q", "--verify", holder])

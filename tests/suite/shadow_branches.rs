@@ -158,7 +158,7 @@ fn a_refused_rebase_rewrites_nothing() {
     assert_eq!(repo.read("a"), "local\n");
     repo.git("checkout -q a").ok();
     // Found only when the target is moved.
-    repo.write(".git/MERGE_HEAD", &format!("{}\n", repo.oid("main")));
+    repo.write(".git/MERGE_HEAD", format!("{}\n", repo.oid("main")));
     repo.git("shadow merge --rebase t").fails(1);
     repo.remove(".git/MERGE_HEAD");
     assert_eq!((state(&repo), shadow.disk()), before);

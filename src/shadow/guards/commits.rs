@@ -7,6 +7,7 @@ use crate::git::Repo;
 use crate::git::head::Head;
 use crate::shadow::guards::{Finding, Weight};
 use crate::shadow::task::Task;
+use crate::shadow::worktree_refs;
 
 /// All refs. Not `--all`, which adds the HEAD of every worktree: this one's, too.
 const EVERY_REF: &str = "--glob=refs/*";
@@ -91,6 +92,36 @@ pub(super) fn unreachable(
         weight: Weight::Ask,
         kind: "commits",
         what: what.to_owned(),
+        items,
+        maker: None,
+    }))
+}
+
+/// The commits that only refs of this worktree alone (`refs/worktree/`) reach.
+///
+/// # Errors
+/// When git cannot list or walk.
+pub(super) fn of_own_refs(repo: &Repo, shadow: &Repo) -> Result<Option<Finding>> {
+    let mut items = Vec::new();
+    for (name, hex) in worktree_refs::look(shadow)?.refs {
+        let Ok(tip) = gix::ObjectId::from_hex(hex.as_bytes()) else {
+            continue;
+        };
+        if !name.starts_with("refs/worktree/") || shadow.tree_of(tip).is_err() {
+            continue;
+        }
+        let options = ["--no-commit-header", "--format=%h %s", "-n", SHOWN];
+        let listed = only_here(repo, tip, None, &options)?;
+        items.extend(
+            listed
+                .lines()
+                .map(|line| format!("{} ({name})", line.as_bstr())),
+        );
+    }
+    Ok((!items.is_empty()).then(|| Finding {
+        weight: Weight::Ask,
+        kind: "commits",
+        what: "commits are on refs of this worktree alone".to_owned(),
         items,
         maker: None,
     }))

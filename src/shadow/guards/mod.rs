@@ -100,6 +100,7 @@ pub(super) fn survey(
     findings.extend(changes.findings);
     notes.extend(changes.notes);
     findings.extend(commits::unreachable(repo, &head, deletes_branch)?);
+    findings.extend(commits::of_own_refs(repo, &shadow)?);
     Ok(Survey {
         findings,
         notes,
