@@ -3,6 +3,7 @@
 //! whose message says how to put it back.
 
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -142,8 +143,13 @@ pub(super) fn put(
     store(repo, removed, snapshot.tree, &parents, snapshot.sink)
 }
 
-/// Permission bits other than those that git gives a file or folder by itself.
+/// Permission bits other than those that git gives a file or folder by itself, which
+/// are those that the user's umask leaves: git's own file in the worktree has them.
 fn odd_modes(root: &Root, paths: &[&BStr]) -> Vec<(BString, u32)> {
+    let bits = |found: &Metadata| found.permissions().mode() & 0o7777;
+    let pointer = root.join(BStr::new(".git")).symlink_metadata();
+    let plain = pointer.as_ref().map_or(0o644, bits) & 0o666;
+    let executable = plain | (plain & 0o444) >> 2;
     let mut all: BTreeSet<BString> = BTreeSet::from([BString::from(".")]);
     for path in paths {
         // Up to the first folder that another path has named already.
@@ -159,10 +165,10 @@ fn odd_modes(root: &Root, paths: &[&BStr]) -> Vec<(BString, u32)> {
     all.into_iter()
         .filter_map(|path| {
             let found = root.join(path.as_bstr()).symlink_metadata().ok()?;
-            let bits = found.permissions().mode() & 0o7777;
+            let bits = bits(&found);
             let is_odd = match found.is_dir() {
-                true => bits != 0o755,
-                false => found.is_file() && bits != 0o644 && bits != 0o755,
+                true => bits != executable,
+                false => found.is_file() && bits != plain && bits != executable,
             };
             is_odd.then_some((path, bits))
         })

@@ -219,6 +219,20 @@ fn modes_of_files_and_folders() {
 }
 
 #[test]
+fn modes_that_the_umask_gives_are_not_written_down() {
+    let repo = Repo::with(&[("a", "0\n"), ("x", "#!\n"), ("dir/c", "0\n")]);
+    repo.chmod("x", 0o755);
+    repo.commit_all("executable");
+    repo.sh_ours("umask 002; git shadow add t && git shadow remove t")
+        .ok();
+    let message = repo
+        .git("for-each-ref --format='%(contents)' refs/harness/trash")
+        .ok()
+        .out();
+    assert!(message.contains("\"modes\":[]"), "{message}");
+}
+
+#[test]
 fn sparse_patterns() {
     let (repo, shadow) = scene();
     repo.write("far/f", "0\n");
