@@ -13,8 +13,7 @@ use crate::shadow::task::Task;
 use crate::shadow::trash::Place;
 use crate::state::{crash, file};
 
-/// Moves the repositories back into the entry of `task`; `old` is the shadow as it
-/// was removed.
+/// Moves the repositories back into git's entry of the shadow.
 ///
 /// # Errors
 /// When they cannot be moved.
@@ -23,14 +22,15 @@ pub(super) fn bring_back(place: &Place, shadow: &Repo) -> Result<()> {
         place.entry().join("modules"),
         shadow.git_dir().join("modules"),
     );
-    if from.is_dir() && !to.exists() {
+    if from.is_dir() {
         crash::point();
         move_folder(&from, &to)?;
     }
     Ok(())
 }
 
-/// Makes repositories and folders name each other again, once both are back.
+/// Makes repositories and folders name each other again, once both are back; `old`
+/// is the shadow as it was removed.
 ///
 /// # Errors
 /// When something cannot be read or written.

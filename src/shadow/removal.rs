@@ -265,7 +265,7 @@ fn finish(
         ports::release(repo, &task.slug)?;
         // Its own temporary folder, which nothing but a repository outlives.
         let temporary = environment::temporary(repo, task);
-        if nested::has_repository(&temporary) && !place.temporary().exists() {
+        if nested::has_repository(&temporary) {
             move_folder(&temporary, &place.temporary())?;
         } else {
             let _ = fs::remove_dir_all(temporary);
@@ -375,7 +375,8 @@ pub(super) fn move_folder(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Copies a folder with all in it, links as links.
+/// Copies a folder with all in it, links as links; sockets and pipes, which hold
+/// nothing, are left out. Killed, it can be done again.
 ///
 /// # Errors
 /// When something cannot be read or written.
@@ -390,7 +391,9 @@ pub(super) fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
         } else if kind.is_symlink() {
             let _ = fs::remove_file(&target);
             std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
-        } else {
+        } else if kind.is_file() {
+            // One that a killed copy has left may be read-only.
+            let _ = fs::remove_file(&target);
             fs::copy(entry.path(), target)?;
         }
     }
