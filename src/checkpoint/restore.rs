@@ -283,7 +283,7 @@ fn look(repo: &Repo, also: Vec<BString>, include: Vec<BString>, dry_run: bool) -
             also,
             include,
             readable: true,
-            apart: None,
+            ..take::Request::default()
         },
     )
 }

@@ -185,6 +185,14 @@ fn tell(repo: &Repo, task: &Task, base: &Base, story: &Story, ui: &mut Ui) {
     if story.continued {
         ui.note("continued an 'add' that had been cut short");
     }
+    if !story.otherwise.is_empty() {
+        ui.warn(format_args!(
+            "'{}' is as that 'add' was told: another {} needs 'git shadow remove {}' first",
+            task.task,
+            story.otherwise.join(" and "),
+            task.task
+        ));
+    }
     let branch = task.branch.as_deref().map_or("detached", short);
     ui.note(format_args!("{branch} at {}", base.describe(repo)));
     if let Some(port) = task.port {

@@ -7,14 +7,16 @@ use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
 use gix::index::entry::Mode;
 
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, hinted};
 use crate::git::Repo;
 use crate::shadow::describe::healthy_entry;
 use crate::shadow::entry::{Entry, MAKING, main_worktree, pointer};
 use crate::shadow::guards::commits::only_here;
 use crate::shadow::record::Found;
+use crate::shadow::removal::{Outcome, Wish, describe, is_moved};
+use crate::shadow::remove::take_back;
 use crate::shadow::task::{Phase, Task, short, shown};
-use crate::shadow::{checkout, deps, place, ports, remains, unmake};
+use crate::shadow::{absence, checkout, deps, place, ports, remains, unmake};
 use crate::snapshot::difference::Trees;
 use crate::ui::Ui;
 
@@ -62,10 +64,14 @@ impl Ill {
     /// When that fails; then it is as it was.
     pub(super) fn mend(&self, repo: &Repo, ui: &mut Ui) -> Result<()> {
         match self.cure.as_ref().context("there is no cure")? {
-            Cure::Unmake(task) => {
-                let _lock = Task::lock(repo)?;
-                unmake::unmake(repo, task)
-            }
+            // Work in it is never the doctor's to remove.
+            Cure::Unmake(task) => match take_back(repo, task, Wish::default(), ui)? {
+                Outcome::Stays(findings) => Err(hinted(
+                    format!("'{}' stays\n{}", task.task, describe(&findings)),
+                    format!("'git shadow remove {}' asks about it", task.task),
+                )),
+                _ => Ok(()),
+            },
             Cure::Resume(task) => crate::shadow::removal::resume(repo, task).map(drop),
             Cure::Clear(task) => remains::clear(repo, task, ui),
             Cure::Follow(task, path) => {
@@ -74,6 +80,7 @@ impl Ill {
                     .stdout()?;
                 let moved = Task {
                     path: path.clone(),
+                    above: absence::above(path),
                     ..task.as_ref().clone()
                 };
                 moved.store(repo)
@@ -102,6 +109,10 @@ pub(super) fn look(repo: &Repo) -> Result<Vec<Ill>> {
     for task in &tasks {
         found.extend(shadow(repo, task, &entries)?);
     }
+    for slug in Task::unreadable(repo)? {
+        let what = format!("the record of the shadow '{slug}' is torn, or of a later version");
+        found.push(ill("record", what, None));
+    }
     found.extend(bare(repo));
     found.extend(phantoms(&tasks, &entries));
     found.extend(branches(repo, &tasks)?);
@@ -129,10 +140,23 @@ fn ill(kind: &'static str, what: String, cure: Option<Cure>) -> Ill {
 fn shadow(repo: &Repo, task: &Task, entries: &[Entry]) -> Result<Vec<Ill>> {
     let boxed = || Box::new(task.clone());
     let name = &task.task;
+    let absent = absence::of(repo, task).map(|why| {
+        let what = format!("the shadow '{name}' is absent: {why}; {}", absence::HINT);
+        ill("absent", what, None)
+    });
     if task.is_abandoned() {
+        if let Some(absent) = absent {
+            return Ok(vec![absent]);
+        }
         let (what, cure) = match task.phase {
+            Phase::Adding if task.restoring.is_some() && healthy_entry(repo, task).is_ok() => {
+                let what = format!(
+                    "the 'restore' of '{name}' was cut short: 'git shadow restore {name}' finishes it"
+                );
+                return Ok(vec![ill("unfinished", what, None)]);
+            }
             Phase::Adding => ("add", Cure::Unmake(boxed())),
-            _ if !task.path.exists() => ("remove", Cure::Resume(boxed())),
+            _ if is_moved(task) => ("remove", Cure::Resume(boxed())),
             _ => {
                 return Ok(vec![ill(
                     "unfinished",
@@ -164,9 +188,12 @@ fn shadow(repo: &Repo, task: &Task, entries: &[Entry]) -> Result<Vec<Ill>> {
                     .is_some_and(|admin| crate::shadow::entry::is_same(&admin, &entry.admin))
             })
         });
+        if let (None, Some(absent)) = (&moved, absent) {
+            return Ok(vec![absent]);
+        }
         let cure = match moved {
             Some(path) => Some(Cure::Follow(boxed(), path)),
-            None if !task.path.exists() && task.path.parent().is_some_and(Path::exists) => {
+            None if !task.path.exists() => {
                 let locked = own.is_some_and(|entry| entry.locked.is_some());
                 (!locked).then(|| Cure::Clear(boxed()))
             }

@@ -10,16 +10,16 @@ use crate::error::{Context, Result, hinted};
 use crate::git::Repo;
 use crate::shadow::base::commit_time;
 use crate::shadow::entry::Entry;
-use crate::shadow::lease;
 use crate::shadow::process::Process;
 use crate::shadow::task::{How, Phase, Task, path_json, short};
+use crate::shadow::{absence, lease};
 use crate::snapshot::glance::glance;
 
 /// What can be said of a shadow now.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     /// One word: clean, dirty, conflict, rebase (or another operation), running,
-    /// adding, removing, broken.
+    /// adding, removing, broken, absent.
     pub(super) state: &'static str,
     /// Why it is broken.
     pub(super) reason: Option<String>,
@@ -61,6 +61,13 @@ impl Standing {
                 ..Standing::default()
             });
         }
+        if let Some(why) = absence::of(repo, task) {
+            return Ok(Standing {
+                state: "absent",
+                reason: Some(format!("{why}; {}", absence::HINT)),
+                ..Standing::default()
+            });
+        }
         let entry = healthy_entry(repo, task)?;
         let shadow = task.open()?;
         let head = shadow.head()?;
@@ -84,7 +91,7 @@ impl Standing {
             behind,
             changed: seen.newest.max(committed),
             running,
-            locked: entry.user_lock().map(str::to_owned),
+            locked: entry.locked,
         })
     }
 }

@@ -2,20 +2,21 @@
 //! Each path is in the manifest before it is on disk.
 
 use std::fs::{self, File, FileTimes};
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use gix::bstr::ByteSlice;
+use gix::bstr::{BStr, ByteSlice};
 use gix::objs::Kind;
+use rustix::fs::{Mode, OFlags, openat, symlinkat};
 
 use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::shadow::clone::Clone;
 use crate::shadow::deps::{self, Fate};
 use crate::shadow::ignored::Rules;
-use crate::shadow::task::{How, LeftOut, Made, Task};
+use crate::shadow::task::{How, LeftOut, Made, Task, shown};
 use crate::shadow::{exclude, include};
-use crate::snapshot::root::bytes_of;
+use crate::snapshot::root::{Root, bytes_of, is_absent};
 
 /// What is wanted.
 #[derive(Clone, Copy)]
@@ -33,8 +34,11 @@ pub(super) fn dress(repo: &Repo, task: &mut Task, wanted: Wanted) -> Result<()> 
     if !source.is_dir() || repo.worktree().is_none() {
         return Ok(());
     }
+    let root = Root::open(&task.path)?;
     for half in task.manifest.extract_if(.., |made| made.ino == 0) {
-        remove(&task.path.join(&half.path))?;
+        if half.is_untouched(&root, &source) {
+            remove(&root, &half.path)?;
+        }
     }
     if wanted.copies {
         let known = |path: &PathBuf| task.manifest.iter().any(|m| m.path == *path);
@@ -56,15 +60,17 @@ pub(super) fn dress(repo: &Repo, task: &mut Task, wanted: Wanted) -> Result<()> 
                         task.left_out.push(left);
                     }
                 }
-                Fate::Comes(How::Linked) => link(repo, task, &source, path)?,
+                Fate::Comes(How::Linked) => link(repo, task, &root, path)?,
                 Fate::Comes(how) => {
+                    if !can_reach(&root, task, &path)? {
+                        continue;
+                    }
                     let (from, to) = (source.join(&path), shadow.join(&path));
                     announce(repo, task, path, how)?;
                     let cloner = Clone {
                         source: &source,
                         shadow: &shadow,
                     };
-                    make_parent(&to)?;
                     cloner.folder(&from, &to)?;
                     made(repo, task, None)?;
                 }
@@ -80,46 +86,71 @@ pub(super) fn dress(repo: &Repo, task: &mut Task, wanted: Wanted) -> Result<()> 
 /// # Errors
 /// When it cannot be read or written.
 pub(super) fn copy(repo: &Repo, task: &mut Task, path: PathBuf) -> Result<()> {
-    let source = task.source.clone();
-    let (from, to) = (source.join(&path), task.path.join(&path));
+    let from = task.source.join(&path);
+    let root = Root::open(&task.path)?;
     let Ok(found) = from.symlink_metadata() else {
         return Ok(());
     };
-    if to.symlink_metadata().is_ok() || !(found.is_file() || found.is_symlink()) {
+    let is_there = root.stat(bytes_of(&path).as_bstr())?.is_some();
+    let is_known = task.left_out.iter().any(|left| left.path == path);
+    if is_there || is_known || !(found.is_file() || found.is_symlink()) {
         return Ok(());
     }
-    announce(repo, task, path, How::Copied)?;
-    let id = put_copy(&from, &to, &source, &task.path)?;
+    if !can_reach(&root, task, &path)? {
+        return Ok(());
+    }
+    announce(repo, task, path.clone(), How::Copied)?;
+    let id = put_copy(&from, &root, bytes_of(&path).as_bstr(), &task.source)?;
     made(repo, task, id)
 }
 
-/// Copies `from` to `to`; gives the hash of the content, which is hashed as a blob.
-fn put_copy(from: &Path, to: &Path, source: &Path, shadow: &Path) -> Result<Option<String>> {
+/// Makes the folders above `path` in the shadow. Where the branch has a link or a
+/// file there, the path is left out: nothing is ever written through a link.
+fn can_reach(root: &Root, task: &mut Task, path: &Path) -> Result<bool> {
+    match root.make_parent(bytes_of(path).as_bstr()) {
+        Ok(_) => Ok(true),
+        Err(e) if is_absent(e) => {
+            let left = LeftOut {
+                path: path.to_owned(),
+                reason: "a link or a file of the branch is where its folder would be".to_owned(),
+            };
+            if !task.left_out.contains(&left) {
+                task.left_out.push(left);
+            }
+            Ok(false)
+        }
+        Err(e) => Err(e).with_context(|| format!("cannot make the folder of '{}'", shown(path))),
+    }
+}
+
+/// Copies `from` to `path`; gives the hash of the content, which is hashed as a blob.
+fn put_copy(from: &Path, root: &Root, path: &BStr, source: &Path) -> Result<Option<String>> {
     let context = || format!("cannot copy '{}'", from.display());
-    make_parent(to)?;
+    let (folder, name) = root.make_parent(path).with_context(context)?;
     if from.symlink_metadata().with_context(context)?.is_symlink() {
         let target = fs::read_link(from).with_context(context)?;
         let target = match target.strip_prefix(source) {
-            Ok(below) => shadow.join(below),
+            Ok(below) => root.path().join(below),
             Err(_) => target,
         };
-        symlink(target, to).with_context(context)?;
+        symlinkat(&target, &folder, name.as_bytes()).with_context(context)?;
         return Ok(None);
     }
-    let found = fs::metadata(from).with_context(context)?;
+    let mut from = File::open(from).with_context(context)?;
+    let found = from.metadata().with_context(context)?;
     // Never wider than the source, not even for a moment.
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, found.mode() & 0o700);
-    let mut target = options.open(to).with_context(context)?;
-    std::io::copy(&mut File::open(from).with_context(context)?, &mut target)
-        .with_context(context)?;
+    let mode = Mode::from_bits_truncate(found.mode() & 0o700);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(&folder, name.as_bytes(), flags, mode).with_context(context)?;
+    let mut target = File::from(opened);
+    std::io::copy(&mut from, &mut target).with_context(context)?;
     target
         .set_permissions(found.permissions())
         .with_context(context)?;
     let times = FileTimes::new().set_modified(found.modified().with_context(context)?);
     target.set_times(times).with_context(context)?;
-    hash_of(to).map(Some)
+    let bytes = root.read_file(path, found.len()).with_context(context)?;
+    hash(&bytes).map(Some)
 }
 
 /// The hash of a file's content.
@@ -128,14 +159,23 @@ fn put_copy(from: &Path, to: &Path, source: &Path, shadow: &Path) -> Result<Opti
 /// When it cannot be read.
 pub(super) fn hash_of(path: &Path) -> Result<String> {
     let bytes = fs::read(path).with_context(|| format!("cannot read '{}'", path.display()))?;
-    let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, &bytes)?;
+    hash(&bytes)
+}
+
+/// The hash of `bytes` as a blob.
+///
+/// # Errors
+/// None for what fits into memory.
+pub(super) fn hash(bytes: &[u8]) -> Result<String> {
+    let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, bytes)?;
     Ok(id.to_string())
 }
 
-fn link(repo: &Repo, task: &mut Task, source: &Path, path: PathBuf) -> Result<()> {
-    let to = task.path.join(&path);
-    let target = source.join(&path);
-    let target = target.canonicalize().unwrap_or(target);
+fn link(repo: &Repo, task: &mut Task, root: &Root, path: PathBuf) -> Result<()> {
+    if !can_reach(root, task, &path)? {
+        return Ok(());
+    }
+    let target = link_target(&task.source, &path);
     let shadow = task.open()?;
     let bytes = bytes_of(&path);
     // `node_modules/` in .gitignore means a folder and not our link.
@@ -150,9 +190,21 @@ fn link(repo: &Repo, task: &mut Task, source: &Path, path: PathBuf) -> Result<()
         announce(repo, task, path, How::Linked)?;
         exclude::sync(repo, None)?;
     }
-    make_parent(&to)?;
-    symlink(&target, &to).with_context(|| format!("cannot make the link '{}'", to.display()))?;
+    let context = || {
+        format!(
+            "cannot make the link '{}'",
+            root.join(bytes.as_bstr()).display()
+        )
+    };
+    let (folder, name) = root.make_parent(bytes.as_bstr()).with_context(context)?;
+    symlinkat(&target, &folder, name.as_bytes()).with_context(context)?;
     made(repo, task, None)
+}
+
+/// Where the link at `path` leads: the developer's own folder.
+pub(super) fn link_target(source: &Path, path: &Path) -> PathBuf {
+    let target = source.join(path);
+    target.canonicalize().unwrap_or(target)
 }
 
 /// Writes down what is about to be made.
@@ -172,56 +224,24 @@ fn announce(repo: &Repo, task: &mut Task, path: PathBuf, how: How) -> Result<()>
 
 /// Writes down what it has become.
 fn made(repo: &Repo, task: &mut Task, id: Option<String>) -> Result<()> {
-    let root = task.path.clone();
+    let root = Root::open(&task.path)?;
     if let Some(made) = task.manifest.last_mut() {
-        let path = root.join(&made.path);
-        let found = path
-            .symlink_metadata()
-            .with_context(|| format!("cannot find '{}'", path.display()))?;
-        made.size = found.size();
-        made.mtime = (
-            found.mtime(),
-            u32::try_from(found.mtime_nsec()).unwrap_or(0),
-        );
-        made.ino = found.ino();
+        let stat = root
+            .stat(bytes_of(&made.path).as_bstr())?
+            .with_context(|| format!("'{}' was taken away", shown(&made.path)))?;
+        made.size = stat.size;
+        made.mtime = stat.mtime;
+        made.ino = stat.ino;
         made.id = id;
     }
     task.store(repo)
-}
-
-impl Made {
-    /// Whether it is still as we made it. Of a cloned folder only that it is there:
-    /// what is in it is nobody's work.
-    pub(super) fn is_untouched(&self, root: &Path) -> bool {
-        let Ok(found) = root.join(&self.path).symlink_metadata() else {
-            return false;
-        };
-        if self.how == How::Cloned {
-            return found.is_dir();
-        }
-        found.ino() == self.ino
-            && found.size() == self.size
-            && (
-                found.mtime(),
-                u32::try_from(found.mtime_nsec()).unwrap_or(0),
-            ) == self.mtime
-    }
-}
-
-fn make_parent(path: &Path) -> Result<()> {
-    let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).with_context(|| format!("cannot make '{}'", parent.display()))
 }
 
 /// Removes a file, a link (never what it leads to) or a folder that we made.
 ///
 /// # Errors
 /// When it is there and stays.
-pub(super) fn remove(path: &Path) -> Result<()> {
-    let removed = match path.symlink_metadata() {
-        Err(_) => return Ok(()),
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-    };
-    removed.with_context(|| format!("cannot remove '{}'", path.display()))
+pub(super) fn remove(root: &Root, path: &Path) -> Result<()> {
+    root.remove(bytes_of(path).as_bstr())
+        .with_context(|| format!("cannot remove '{}'", root.path().join(path).display()))
 }

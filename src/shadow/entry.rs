@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::error::{Context, Result};
 use crate::git::Repo;
+use crate::shadow::task::Task;
 
 /// One entry, as its files say.
 #[derive(Debug, Clone)]
@@ -61,6 +63,55 @@ impl Entry {
     pub(super) fn user_lock(&self) -> Option<&str> {
         self.locked.as_deref().filter(|why| *why != MAKING)
     }
+}
+
+/// Makes a worktree without files at the path of `task`, locked by us, on its branch:
+/// made at `start`, or as it is when it is there. Gives git's entry.
+///
+/// # Errors
+/// In git's words, when it makes none.
+pub(super) fn make(repo: &Repo, task: &Task, start: &str, makes_branch: bool) -> Result<Entry> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let branch = task.short_branch();
+        // A try that failed half-way may have made the branch.
+        let is_made = tries > 1
+            && match &task.branch {
+                Some(full) => repo.find_ref(full.as_str().into())?.is_some(),
+                None => false,
+            };
+        let mut child = repo
+            .git_unhooked(["worktree", "add", "--no-checkout", "--lock", "--reason"])
+            .arg(MAKING);
+        child = match branch {
+            Some(branch) if makes_branch && !is_made => child.args(["--no-track", "-b", branch]),
+            Some(_) => child,
+            None => child.arg("--detach"),
+        };
+        let start = branch.filter(|_| !makes_branch || is_made).unwrap_or(start);
+        let made = child.arg("--").arg(&task.path).arg(start).stdout();
+        match made {
+            // git's prune, and each removal of the last entry, take the empty folder of
+            // all entries away, also in the moment before the new one is in it.
+            Err(error) if tries < TRIES && lost_the_folder(&error) => {}
+            Err(error) => return Err(error),
+            Ok(_) => break,
+        }
+    }
+    pointer(&task.path)
+        .and_then(|admin| Entry::read(&admin))
+        .with_context(|| format!("git made no worktree at '{}'", task.path.display()))
+}
+
+/// How often git is asked when others take the folder of all entries away.
+const TRIES: u32 = 10;
+
+/// git: "could not create directory of '…/worktrees/t': No such file or directory", or
+/// the same of a file in it: a prune takes an entry that has no `gitdir` yet.
+fn lost_the_folder(error: &anyhow::Error) -> bool {
+    let text = format!("{error:#}");
+    text.contains("/worktrees/") && text.contains("No such file or directory")
 }
 
 /// The entry that the `.git` file in `worktree` names.

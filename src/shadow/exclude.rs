@@ -40,6 +40,8 @@ pub(super) fn sync(repo: &Repo, leaving: Option<&str>) -> Result<()> {
         .flat_map(|task| task.excluded)
         .collect();
     let path = repo.common_dir().join("info/exclude");
+    // A link stays one: what it leads to is written.
+    let path = path.canonicalize().unwrap_or(path);
     let context = || format!("cannot update '{}'", path.display());
     let text = match fs::read(&path) {
         Ok(bytes) => bytes,
@@ -52,7 +54,7 @@ pub(super) fn sync(repo: &Repo, leaving: Option<&str>) -> Result<()> {
     }
     crate::state::crash::point();
     // The user's own file: it keeps its mode, and is never half written.
-    let folder = repo.common_dir().join("info");
+    let folder = path.parent().unwrap_or(repo.common_dir()).to_owned();
     fs::create_dir_all(&folder).with_context(context)?;
     let mode = fs::metadata(&path).map_or(0o644, |found| found.permissions().mode() & 0o7777);
     let mut beside = tempfile::Builder::new()

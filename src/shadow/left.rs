@@ -12,14 +12,15 @@ use crate::shadow::removal::move_folder;
 use crate::shadow::sweep;
 use crate::shadow::task::shown;
 use crate::shadow::trash::Place;
-use crate::snapshot::root::bytes_of;
+use crate::snapshot::root::{Root, bytes_of};
 
-/// Moves it back below `root`.
+/// Moves back below `root` what is wanted of it, through no link.
 pub(super) fn bring_back(
     place: &Place,
-    root: &Path,
+    root: &Root,
     skipped: &[(serde_json::Value, String)],
     warnings: &mut Vec<String>,
+    is_wanted: impl Fn(&Path) -> bool,
 ) {
     let mut back = Back {
         from: place.tree(),
@@ -31,7 +32,10 @@ pub(super) fn bring_back(
         warnings,
     };
     for path in sweep::left(place) {
-        back.one(&path.to_path_lossy());
+        let path = path.to_path_lossy();
+        if is_wanted(&path) {
+            back.one(&path);
+        }
     }
     if place.temporary().exists() {
         back.warnings.push(format!(
@@ -43,17 +47,22 @@ pub(super) fn bring_back(
 
 struct Back<'b> {
     from: PathBuf,
-    to: &'b Path,
+    to: &'b Root,
     skipped: Vec<BString>,
     warnings: &'b mut Vec<String>,
 }
 
 impl Back<'_> {
     fn one(&mut self, path: &Path) {
-        let (from, to) = (self.from.join(path), self.to.join(path));
+        let inside = bytes_of(path);
+        let (from, to) = (self.from.join(path), self.to.join(inside.as_bstr()));
         let Ok(old) = from.symlink_metadata() else {
             return;
         };
+        if let Err(error) = self.to.make_parent(inside.as_bstr()) {
+            self.stays(path, &from, &error);
+            return;
+        }
         if let Ok(now) = to.symlink_metadata() {
             if old.is_dir() && now.is_dir() {
                 // A repository in a folder that the snapshot has files of.
@@ -77,16 +86,14 @@ impl Back<'_> {
                 return;
             }
         }
-        let moved = fs::create_dir_all(to.parent().unwrap_or(self.to))
-            .map_err(crate::error::Error::from)
-            .and_then(|()| moved(&from, &old, &to));
-        if let Err(error) = moved {
-            self.warnings.push(format!(
-                "{} stays in {}: {error:#}",
-                shown(path),
-                shown(&from)
-            ));
+        if let Err(error) = moved(&from, &old, &to) {
+            self.stays(path, &from, &format_args!("{error:#}"));
         }
+    }
+
+    fn stays(&mut self, path: &Path, from: &Path, why: &dyn std::fmt::Display) {
+        let (path, from) = (shown(path), shown(from));
+        self.warnings.push(format!("{path} stays in {from}: {why}"));
     }
 }
 

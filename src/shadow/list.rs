@@ -3,7 +3,7 @@
 use clap::Args;
 use gix::bstr::{BString, ByteSlice};
 use rayon::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli::Exit;
 use crate::error::Result;
@@ -25,8 +25,12 @@ pub(super) struct Arguments {
     json: bool,
 }
 
+/// Why a shadow is broken of which only the file is there.
+const UNREADABLE: &str = "its record is torn, or of a later version";
+
 pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     let tasks = Task::all(repo)?;
+    let torn = Task::unreadable(repo)?;
     let shared = repo.common_dir().to_owned();
     // Each thread looks by a handle of its own, from the folder that all of them share.
     let standings: Vec<Standing> = tasks
@@ -40,10 +44,14 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         )
         .collect();
     if arguments.json {
+        let torn = torn
+            .iter()
+            .map(|slug| json!({"task": slug, "state": "broken", "reason": UNREADABLE}));
         let all: Vec<Value> = tasks
             .iter()
             .zip(&standings)
             .map(|(task, standing)| json_of(task, standing))
+            .chain(torn)
             .collect();
         ui.json(&all)?;
         return Ok(Exit::Done);
@@ -72,6 +80,9 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         if arguments.verbose {
             more(repo, at, &tasks, &standings, &touched, ui)?;
         }
+    }
+    for slug in &torn {
+        writeln!(ui.out, "{slug}  broken\n    {UNREADABLE}")?;
     }
     Ok(Exit::Done)
 }

@@ -12,11 +12,11 @@ use crate::git::Repo;
 use crate::git::head::Head;
 use crate::shadow::base::Base;
 use crate::shadow::dress::{self, Wanted};
-use crate::shadow::entry::{Entry, MAKING};
+use crate::shadow::entry::{self, Entry, MAKING};
 use crate::shadow::process::{Process, now};
 use crate::shadow::task::{Phase, Task, shown};
 use crate::shadow::unmake::unmake;
-use crate::shadow::{hook, name, place, ports};
+use crate::shadow::{absence, hook, name, place, ports};
 use crate::snapshot::index_file;
 use crate::snapshot::root::Root;
 use crate::snapshot::{fresh, index::Index};
@@ -42,6 +42,8 @@ pub(super) struct Wish<'w> {
 pub(super) struct Story {
     /// An `add` that was killed has been continued.
     pub(super) continued: bool,
+    /// What was asked for another way now than by that one.
+    pub(super) otherwise: Vec<&'static str>,
     /// The hook that ran, and its exit code.
     pub(super) hook: Option<(PathBuf, Option<i32>)>,
 }
@@ -63,6 +65,12 @@ pub(super) fn plan(repo: &Repo, wish: &Wish<'_>) -> Result<Task> {
             "take another name, or 'git shadow remove' that one",
         ));
     }
+    if Task::unreadable(repo)?.iter().any(|slug| slug == wish.task) {
+        bail!(
+            "the record of a shadow '{}' is there and cannot be read",
+            wish.task
+        );
+    }
     let mut taken: Vec<String> = all.iter().map(|t| t.slug.clone()).collect();
     let entries = Entry::all(repo);
     taken.extend(entries.iter().map(|e| e.name.clone()));
@@ -78,6 +86,7 @@ pub(super) fn plan(repo: &Repo, wish: &Wish<'_>) -> Result<Task> {
         Some(path) => place::real(&std::path::absolute(path)?),
         None => place::default(repo, &slug, wish.branch.as_deref().unwrap_or(wish.task))?,
     };
+    place::require_outside_git(repo, &path)?;
     require_free_path(&path)?;
     require_space(repo, &path)?;
     Ok(Task {
@@ -95,6 +104,7 @@ pub(super) fn plan(repo: &Repo, wish: &Wish<'_>) -> Result<Task> {
             .unwrap_or_else(|| repo.common_dir())
             .to_owned(),
         path,
+        above: None,
         entry: None,
         created: now(),
         port: None,
@@ -119,8 +129,15 @@ pub(super) fn make(repo: &Repo, wish: &Wish<'_>) -> Result<(Task, Story)> {
     let mut task = {
         let _lock = Task::lock(repo)?;
         match Task::find(repo, wish.task)?.filter(Task::is_abandoned) {
+            Some(half) if half.restoring.is_some() => {
+                return Err(hinted(
+                    format!("the restore of the shadow '{}' was cut short", half.task),
+                    format!("'git shadow restore {}' finishes it", half.task),
+                ));
+            }
             Some(half) if has_index(repo, &half) && half.phase == Phase::Adding => {
                 story.continued = true;
+                story.otherwise = otherwise(&half, wish);
                 Task {
                     owner: Some(Process::this()),
                     ..half
@@ -143,6 +160,25 @@ pub(super) fn make(repo: &Repo, wish: &Wish<'_>) -> Result<(Task, Story)> {
         });
     }
     Ok((task, story))
+}
+
+/// In what the wish differs from the `add` that it continues.
+fn otherwise(half: &Task, wish: &Wish<'_>) -> Vec<&'static str> {
+    let path = wish
+        .path
+        .as_ref()
+        .and_then(|path| std::path::absolute(path).ok());
+    [
+        ("base", half.base_commit().ok() != Some(wish.base.commit)),
+        ("branch", half.short_branch() != wish.branch.as_deref()),
+        (
+            "path",
+            path.is_some_and(|path| place::real(&path) != half.path),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(what, differs)| differs.then_some(what))
+    .collect()
 }
 
 fn has_index(repo: &Repo, task: &Task) -> bool {
@@ -174,21 +210,9 @@ fn add_entry(repo: &Repo, task: &mut Task) -> Result<()> {
     task.store(repo)?;
     place::prepare(repo, &task.path)?;
     crash::point();
-    let mut child = repo.git_unhooked(["worktree", "add", "--no-checkout", "--lock", "--reason"]);
-    child = child.arg(MAKING);
-    child = match task.short_branch() {
-        Some(branch) => child.args(["--no-track", "-b", branch]),
-        None => child.arg("--detach"),
-    };
-    child
-        .arg("--")
-        .arg(&task.path)
-        .arg(&task.base)
-        .stdout()
+    let entry = entry::make(repo, task, &task.base, task.made_branch)
         .with_context(|| format!("cannot make the shadow '{}'", task.task))?;
-    let entry = crate::shadow::entry::pointer(&task.path)
-        .and_then(|admin| Entry::read(&admin))
-        .with_context(|| format!("git made no worktree at '{}'", task.path.display()))?;
+    task.above = absence::above(&task.path);
     task.entry = Some(rename_entry(repo, task, &entry)?);
     task.store(repo)
 }
@@ -235,7 +259,8 @@ fn fill(repo: &Repo, wish: &Wish<'_>, task: &mut Task) -> Result<()> {
     let staged = fresh::Content::of(&shadow, tree);
     let by_git = is_sparse
         || match &staged {
-            Ok(content) => fresh::needs_git(&shadow, content)?,
+            // git refuses a name in its own words.
+            Ok(content) => !content.refused.is_empty() || fresh::needs_git(&shadow, content)?,
             Err(_) => true,
         };
     crash::point();

@@ -1,5 +1,6 @@
 //! The program `git-shadow`: one file per subcommand, and the rooms they share.
 
+mod absence;
 mod add;
 mod base;
 mod checkout;
@@ -37,6 +38,7 @@ mod place;
 mod ports;
 mod process;
 mod program;
+mod proof;
 mod prune;
 mod putback;
 mod rebase;

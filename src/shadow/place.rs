@@ -53,6 +53,18 @@ pub(super) fn default(repo: &Repo, slug: &str, branch: &str) -> Result<PathBuf> 
     Ok(path)
 }
 
+/// # Errors
+/// When `path` is in the repository's own folder.
+pub(super) fn require_outside_git(repo: &Repo, path: &Path) -> Result<()> {
+    if path.starts_with(repo.common_dir()) {
+        return Err(hinted(
+            format!("'{}' is in the repository's own folder", path.display()),
+            "name another with '--path <folder>'",
+        ));
+    }
+    Ok(())
+}
+
 /// The worktree of this repository that `path` is in.
 pub(super) fn containing_checkout(repo: &Repo, path: &Path) -> Option<PathBuf> {
     let main = main_worktree(repo).into_iter();

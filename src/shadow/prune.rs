@@ -12,8 +12,8 @@ use crate::shadow::merged;
 use crate::shadow::process::now;
 use crate::shadow::removal::Wish;
 use crate::shadow::remove::{remove_any, tell};
-use crate::shadow::task::{Phase, Task, path_json, shown};
-use crate::shadow::{expire, remains, trash};
+use crate::shadow::task::{Phase, Task, path_json};
+use crate::shadow::{absence, expire, remains, trash};
 use crate::state::lock::PATIENCE;
 use crate::ui::{self, Ui};
 
@@ -92,6 +92,14 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
 
 /// Why the shadow can go, if it can.
 fn reason(repo: &Repo, task: &Task, arguments: &Arguments, ui: &mut Ui) -> Result<Option<String>> {
+    if let Some(why) = absence::of(repo, task) {
+        ui.note(format_args!(
+            "{}: absent: {why}; {}",
+            task.task,
+            absence::HINT
+        ));
+        return Ok(None);
+    }
     if task.is_abandoned() {
         return Ok(Some(match task.phase {
             Phase::Adding => "its 'add' was cut short".to_owned(),
@@ -107,15 +115,6 @@ fn reason(repo: &Repo, task: &Task, arguments: &Arguments, ui: &mut Ui) -> Resul
             ui.note(format_args!(
                 "{}: its folder is gone, but it is locked",
                 task.task
-            ));
-            return Ok(None);
-        }
-        // Where even the folder above is missing, its disk may only be absent.
-        if !task.path.parent().is_some_and(std::path::Path::exists) {
-            ui.note(format_args!(
-                "{}: '{}' is not there; if its disk is not mounted, mount it",
-                task.task,
-                shown(task.path.parent().unwrap_or(&task.path))
             ));
             return Ok(None);
         }

@@ -6,23 +6,25 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
-use gix::bstr::ByteSlice;
+use gix::bstr::{BString, ByteSlice};
 use gix::objs::Kind;
 
 use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::git::head::Head;
-use crate::git::quote::path_of_json;
+use crate::git::quote::{path_of_json, quoted};
 use crate::lane::index_restore;
 use crate::lane::{Checkpoint, Record};
 use crate::shadow::dress::{self, Wanted};
-use crate::shadow::entry::{Entry, MAKING, pointer};
+use crate::shadow::entry;
 use crate::shadow::process::Process;
 use crate::shadow::record::Found;
 use crate::shadow::task::{How, Made, Phase, Restoring, Task, short, shown};
 use crate::shadow::trash::Place;
 use crate::shadow::unmake::unmake;
-use crate::shadow::{checkout, headlog, left, make, modules, place, ports, sparse, worktree_refs};
+use crate::shadow::{
+    absence, checkout, headlog, left, make, modules, place, ports, sparse, worktree_refs,
+};
 use crate::snapshot::difference::Trees;
 use crate::snapshot::fresh::{self, Content};
 use crate::snapshot::index_file;
@@ -80,7 +82,11 @@ pub(super) fn put_back(
             {
                 (half, true)
             }
-            Some(half) if half.is_abandoned() && half.phase == Phase::Adding => {
+            Some(half)
+                if half.is_abandoned()
+                    && half.phase == Phase::Adding
+                    && (half.restoring.is_some() || !has_index(repo, &half)) =>
+            {
                 unmake(repo, &half)?;
                 match register(repo, found, path, branch)? {
                     Ok(task) => (task, false),
@@ -101,10 +107,15 @@ pub(super) fn put_back(
         }
     };
     let mut task = task;
+    let mut refused = Vec::new();
     if !made {
-        files(found, &task)?;
+        refused = files(found, &task)?;
     }
-    let warnings = rest(repo, found, &mut task)?;
+    let mut warnings = rest(repo, found, &mut task)?;
+    warnings.extend(refused.iter().map(|path| {
+        let (path, commit) = (quoted(path.as_bstr()), found.commit);
+        format!("git writes no file named {path}; its content is in {commit}")
+    }));
     Ok(Answer::Done(Box::new(task), warnings))
 }
 
@@ -136,6 +147,7 @@ fn register(
         Some(path) => place::real(&std::path::absolute(path)?),
         None => removed.task.path.clone(),
     };
+    place::require_outside_git(repo, &path)?;
     if make::require_free_path(&path).is_err() {
         return Ok(Err(format!(
             "'{}' exists and is not empty\nhint: name another with '--path <folder>'",
@@ -165,6 +177,7 @@ fn register(
         branch: full.clone(),
         made_branch: removed.task.made_branch || branch.is_some(),
         path,
+        above: None,
         entry: None,
         trash: None,
         leaving: None,
@@ -198,23 +211,16 @@ fn enter(repo: &Repo, task: &mut Task, found: &Found, makes_branch: bool) -> Res
     crash::point();
     let head = found.head();
     let commit = head.unwrap_or(found.commit).to_string();
-    let mut child = repo.git_unhooked(["worktree", "add", "--no-checkout", "--lock", "--reason"]);
-    child = child.arg(MAKING);
-    child = match task.short_branch() {
-        Some(branch) if makes_branch => child
-            .args(["--no-track", "-b", branch, "--"])
-            .arg(&task.path)
-            .arg(&commit),
-        Some(branch) if head.is_some() => child.arg("--").arg(&task.path).arg(branch),
-        // git makes no worktree on an unborn branch: it gets there by the way.
-        _ => child.args(["--detach", "--"]).arg(&task.path).arg(&commit),
+    // git makes no worktree on an unborn branch: it gets there by the way.
+    let detached = Task {
+        branch: None,
+        ..task.clone()
     };
-    child
-        .stdout()
+    let as_asked = makes_branch || head.is_some();
+    let wanted = if as_asked { &*task } else { &detached };
+    let entry = entry::make(repo, wanted, &commit, makes_branch)
         .with_context(|| format!("cannot restore the shadow '{}'", task.task))?;
-    let entry = pointer(&task.path)
-        .and_then(|admin| Entry::read(&admin))
-        .with_context(|| format!("git made no worktree at '{}'", task.path.display()))?;
+    task.above = absence::above(&task.path);
     task.entry = Some(make::rename_entry(repo, task, &entry)?);
     if head.is_none()
         && let Some(branch) = &task.branch
@@ -227,8 +233,9 @@ fn enter(repo: &Repo, task: &mut Task, found: &Found, makes_branch: bool) -> Res
     task.store(repo)
 }
 
-/// All files of the snapshot, and the index with the entries that were staged.
-fn files(found: &Found, task: &Task) -> Result<()> {
+/// All files of the snapshot, and the index with the entries that were staged. Gives
+/// the paths whose names must never reach a disk.
+fn files(found: &Found, task: &Task) -> Result<Vec<BString>> {
     sparse::switch_off(&task.open()?)?;
     let shadow = task.open()?;
     let root = Root::open(&task.path)?;
@@ -266,10 +273,11 @@ fn files(found: &Found, task: &Task) -> Result<()> {
                 ":/",
             ])
             .stdout()?;
-        return Ok(());
+        return Ok(all.refused);
     }
     crash::point();
-    index_file::write(&shadow.index_path(), &bytes)
+    index_file::write(&shadow.index_path(), &bytes)?;
+    Ok(all.refused)
 }
 
 fn staged_tree(shadow: &Repo, found: &Found) -> Result<Option<ObjectId>> {
@@ -301,6 +309,18 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
             fs::set_permissions(&to, fs::Permissions::from_mode(0o644))?;
         }
     }
+    let place = Place::at(&removed.folder);
+    let root = Root::open(&task.path)?;
+    // What stood where a link of ours had been comes before that link.
+    let linked: Vec<&PathBuf> = removed
+        .task
+        .manifest
+        .iter()
+        .filter(|made| made.how == How::Linked)
+        .map(|made| &made.path)
+        .collect();
+    let is_early = |path: &Path| linked.iter().any(|link| path.starts_with(link));
+    left::bring_back(&place, &root, &removed.skipped, &mut Vec::new(), is_early);
     copies(removed.task.manifest.as_slice(), repo, task, &mut warnings)?;
     let deps = removed.task.manifest.iter().any(|m| m.how != How::Copied);
     let wanted = Wanted {
@@ -311,13 +331,12 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
     if let Some(log) = &removed.log {
         headlog::give_back(&shadow, log)?;
     }
-    let place = Place::at(&removed.folder);
     if removed.operation.is_some() {
         operation(&place, &shadow, &mut warnings)?;
     }
     worktree_refs::give_back(&shadow, &removed.refs, &mut warnings)?;
     modules::bring_back(&place, &shadow)?;
-    left::bring_back(&place, &task.path, &removed.skipped, &mut warnings);
+    left::bring_back(&place, &root, &removed.skipped, &mut warnings, |_| true);
     modules::connect(repo, &shadow, &removed.task, task)?;
     modes(&removed.modes, &task.path)?;
     if let Some(sparse) = &removed.sparse {

@@ -80,28 +80,28 @@ pub(super) struct Found {
     pub(super) removed: Removed,
 }
 
-/// Writes the commit and its ref; gives both.
+/// Writes the commit and its ref; gives both. `shadow` is the worktree as it was looked at.
 ///
 /// # Errors
 /// When something cannot be written; then there is no ref.
 pub(super) fn put(
     repo: &Repo,
+    shadow: &Repo,
     task: &Task,
     survey: Survey,
     time: &str,
     folder: &Path,
 ) -> Result<Found> {
-    let shadow = task.open()?;
-    let root = Root::open(&task.path)?;
+    let root = Root::open(shadow.require_worktree()?)?;
     let snapshot = survey.snapshot;
     let checkpoint = Checkpoint {
         skipped: snapshot.skipped.clone(),
         raw: snapshot.raw.clone(),
         ..Checkpoint::default()
     };
-    let index = index_state::put(&shadow, &snapshot, &checkpoint, None)?;
-    let kept = worktree_refs::look(&shadow)?;
-    let log = headlog::keep(&shadow, &snapshot.sink, survey.head.commit)?;
+    let index = index_state::put(shadow, &snapshot, &checkpoint, None)?;
+    let kept = worktree_refs::look(shadow)?;
+    let log = headlog::keep(shadow, &snapshot.sink, survey.head.commit)?;
     let entries = snapshot.index.state();
     let paths: Vec<&BStr> = entries
         .entries()
@@ -125,7 +125,7 @@ pub(super) fn put(
             .map(|(path, mode)| (json(&path), mode))
             .collect(),
         refs: kept.refs,
-        sparse: sparse::kept(&shadow)?,
+        sparse: sparse::kept(shadow)?,
         raw: snapshot.raw.iter().map(json).collect(),
         skipped: snapshot
             .skipped

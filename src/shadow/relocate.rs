@@ -13,9 +13,9 @@ use crate::shadow::entry::Entry;
 use crate::shadow::guards::nested;
 use crate::shadow::lease::Lease;
 use crate::shadow::make::require_free_path;
-use crate::shadow::place;
 use crate::shadow::process::inside;
 use crate::shadow::task::{Phase, Task, shown};
+use crate::shadow::{absence, place};
 use crate::state::crash;
 use crate::ui::{Ui, listed};
 
@@ -68,6 +68,7 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
         ));
         return Ok(Exit::No);
     }
+    place::require_outside_git(repo, &path)?;
     require_free_path(&path)?;
     let parent = path.parent().unwrap_or(&path);
     std::fs::create_dir_all(parent)
@@ -97,6 +98,7 @@ fn note(repo: &Repo, task: Task, path: PathBuf, ui: &mut Ui) -> Result<Exit> {
     let old = task.path.clone();
     Task {
         path: path.clone(),
+        above: absence::above(&path),
         ..task
     }
     .store(repo)?;

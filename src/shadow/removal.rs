@@ -16,7 +16,8 @@ use crate::shadow::process::Process;
 use crate::shadow::record::{self, Found};
 use crate::shadow::task::{BranchFate, How, Leaving, Phase, Stored, Task};
 use crate::shadow::trash::{self, Place, Waiting};
-use crate::shadow::{checkout, dress, environment, exclude, merged, place, ports, unmake};
+use crate::shadow::{absence, checkout, dress, environment, exclude, merged, place, ports, unmake};
+use crate::snapshot::root::Root;
 use crate::snapshot::sink::Writing;
 use crate::state::{crash, file};
 use crate::ui::{self, Ui, listed};
@@ -59,6 +60,7 @@ pub(super) struct Gone {
 /// second try finishes.
 pub(super) fn remove(repo: &Repo, task: &Task, wish: Wish, ui: &mut Ui) -> Result<Outcome> {
     let deletes = wish.leaving.branch == BranchFate::Delete;
+    absence::require_present(repo, task)?;
     if wish.dry_run {
         let found = survey(repo, task, Writing::Nothing, deletes)?;
         found.notes.iter().for_each(|note| ui.note(note));
@@ -95,12 +97,22 @@ pub(super) fn remove(repo: &Repo, task: &Task, wish: Wish, ui: &mut Ui) -> Resul
             return Ok(Outcome::Stays(open));
         }
         ui.say(describe(&open));
-        let question = format!("Remove '{}' (all of this can be restored)?", task.task);
+        let question = match trash::is_kept(repo)? {
+            true => format!("Remove '{}' (all of this can be restored)?", task.task),
+            false => format!("Remove '{}' for good (shadow.trashExpire)?", task.task),
+        };
         if !ui::confirm(&question)? {
             return Ok(Outcome::Stays(open));
         }
         agreed = Some(open);
     }
+}
+
+/// Whether a removal that was cut short has moved the folder to the trash already,
+/// whatever stands in its place by now.
+pub(super) fn is_moved(task: &Task) -> bool {
+    let moved = |trash: &Stored| Place::at(&trash.0).tree().exists();
+    task.trash.as_ref().is_some_and(moved) || !task.path.exists()
 }
 
 /// Finishes a removal that was killed after its folder had gone.
@@ -165,8 +177,9 @@ fn carry_out(
         BString::from(path.strip_suffix(b"/").unwrap_or(path))
     }));
     let mut disposable = survey.disposable.clone();
-    disposable.extend(linked(task));
-    let trash = record::put(repo, task, survey, time, &place.folder)?;
+    let root = Root::open(&task.path)?;
+    disposable.extend(linked(task, &root));
+    let trash = record::put(repo, &task.open()?, task, survey, time, &place.folder)?;
     place.store(&Waiting {
         v: 1,
         repository: repo.common_dir().to_owned(),
@@ -190,16 +203,14 @@ fn carry_out(
     // Secrets first: whatever happens next, they are gone.
     for copy in &copies {
         crash::point();
-        let path = leaving.path.join(copy.to_path_lossy());
-        dress::remove(&path)?;
+        dress::remove(&root, &copy.to_path_lossy())?;
     }
-    let branch_deleted = finish(
-        repo,
-        &leaving,
-        head.branch.map(|b| b.to_string()),
-        head.commit,
-        wish.leaving,
-    )?;
+    let branch = head.branch.map(|b| b.to_string());
+    let done = finish(repo, &leaving, branch, head.commit, wish.leaving);
+    if done.is_err() && !is_moved(&leaving) {
+        stay(repo, task, &copies, place, &trash)?;
+    }
+    let branch_deleted = done?;
     Ok(Gone {
         trash,
         findings,
@@ -207,11 +218,38 @@ fn carry_out(
     })
 }
 
-/// Our links, which are not followed.
-fn linked(task: &Task) -> Vec<BString> {
+/// Undoes what a removal has done whose folder cannot be moved.
+fn stay(repo: &Repo, task: &Task, copies: &[BString], place: &Place, trash: &Found) -> Result<()> {
+    let is_half = task.phase == Phase::Adding;
+    let mut back = Task {
+        phase: if is_half { Phase::Adding } else { Phase::Ready },
+        owner: None,
+        trash: None,
+        leaving: None,
+        ..task.clone()
+    };
+    for copy in copies {
+        let path = copy.to_path_lossy().into_owned();
+        back.manifest.retain(|made| made.path != path);
+        dress::copy(repo, &mut back, path)?;
+    }
+    if let Some(entry) = task.admin(repo).and_then(|admin| Entry::read(&admin))
+        && entry.locked.as_deref() == Some(MAKING)
+        && !is_half
+    {
+        file::remove(&entry.admin.join("locked"))?;
+    }
+    back.store(repo)?;
+    repo.delete_ref(&trash.name, trash.commit)?;
+    place.abandon();
+    Ok(())
+}
+
+/// Our links, which are not followed. What took the place of one is none.
+fn linked(task: &Task, root: &Root) -> Vec<BString> {
     task.manifest
         .iter()
-        .filter(|m| m.how == How::Linked)
+        .filter(|m| m.how == How::Linked && m.is_untouched(root, &task.source))
         .map(|m| crate::snapshot::root::bytes_of(&m.path))
         .collect()
 }

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use crate::cli::Exit;
 use crate::error::Result;
 use crate::git::Repo;
-use crate::shadow::describe::Standing;
+use crate::shadow::describe::{Standing, healthy_entry};
 use crate::shadow::entry::main_worktree;
 use crate::shadow::guards::{Finding, Maker, Weight, commits};
+use crate::shadow::process::now;
 use crate::shadow::removal::{self, Gone, Outcome, Wish, describe};
 use crate::shadow::task::{BranchFate, Leaving, Phase, Task, path_json, short, shown};
-use crate::shadow::{place, unmake};
+use crate::shadow::{absence, place, trash, unmake};
 use crate::ui::Ui;
 
 #[derive(Args)]
@@ -120,15 +121,47 @@ pub(super) fn remove_any(repo: &Repo, task: &Task, wish: Wish, ui: &mut Ui) -> R
             }
             removal::forget_finished(repo, task, wish).map(Outcome::Forgotten)
         }
-        Phase::Removing if !task.path.exists() => {
+        Phase::Removing if removal::is_moved(task) => {
             removal::resume(repo, task).map(|gone| Outcome::Gone(Box::new(gone)))
         }
-        Phase::Adding => {
-            let _lock = Task::lock(repo)?;
-            unmake::unmake(repo, task)?;
-            Ok(Outcome::NeverWas)
-        }
+        Phase::Adding => take_back(repo, task, wish, ui),
         _ => removal::remove(repo, task, wish, ui),
+    }
+}
+
+/// Takes back a shadow whose `add` was killed. One that has its files may have been
+/// worked in: it goes as any other.
+///
+/// # Errors
+/// As [`removal::remove`], and when something is in it that `add` did not make.
+pub(super) fn take_back(repo: &Repo, task: &Task, wish: Wish, ui: &mut Ui) -> Result<Outcome> {
+    let stays = |kind, what| {
+        Outcome::Stays(vec![Finding {
+            weight: Weight::Refuse,
+            kind,
+            what,
+            items: Vec::new(),
+            maker: None,
+        }])
+    };
+    if let Some(why) = absence::of(repo, task) {
+        let what = format!("it is absent: {why} ({})", absence::HINT);
+        return Ok(stays("absent", what));
+    }
+    let entry = healthy_entry(repo, task).ok();
+    let has_files = entry.is_some_and(|entry| entry.admin.join("index").exists());
+    if has_files && task.restoring.is_some() {
+        let name = &task.task;
+        let what = format!("its restore was cut short: 'git shadow restore {name}' finishes it");
+        return Ok(stays("restoring", what));
+    }
+    if has_files {
+        return removal::remove(repo, task, wish, ui);
+    }
+    let _lock = Task::lock(repo)?;
+    match unmake::unmake(repo, task) {
+        Ok(()) => Ok(Outcome::NeverWas),
+        Err(error) => Ok(stays("foreign", format!("{error:#}"))),
     }
 }
 
@@ -158,9 +191,11 @@ pub(super) fn tell(
                 } else {
                     "'--yes'"
                 };
-                ui.say(format_args!(
-                    "hint: {option} removes it; all of this can be restored"
-                ));
+                let after = match trash::is_kept(repo)? {
+                    true => "all of this can be restored",
+                    false => "for good, as shadow.trashExpire says",
+                };
+                ui.say(format_args!("hint: {option} removes it; {after}"));
             }
         }
         Outcome::WouldGo(findings) => {
@@ -187,9 +222,10 @@ pub(super) fn tell(
         }
         Outcome::NeverWas => ui.note(format_args!("took back the half-made '{name}'")),
         Outcome::Gone(gone) => {
-            ui.note(format_args!(
-                "removed {name}; 'git shadow restore {name}' brings it back"
-            ));
+            ui.note(match gone.trash.removed.expires > now() {
+                true => format!("removed {name}; 'git shadow restore {name}' brings it back"),
+                false => format!("removed {name} for good, as shadow.trashExpire says"),
+            });
             if let Some((branch, why)) = &gone.branch_deleted {
                 ui.note(format_args!("deleted the branch {} ({why})", short(branch)));
             } else if let Some(branch) = &gone.trash.removed.branch

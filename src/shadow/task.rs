@@ -56,6 +56,9 @@ pub(super) struct Task {
     /// The worktree of the developer that it was made from, for copies and links.
     #[serde(with = "stored_path")]
     pub(super) source: PathBuf,
+    /// The inode of the folder above `path`.
+    #[serde(default)]
+    pub(super) above: Option<u64>,
     /// The name of git's own entry in `worktrees/`.
     pub(super) entry: Option<String>,
     /// Seconds since the epoch.
@@ -211,6 +214,30 @@ impl Task {
         Ok(found)
     }
 
+    /// The files of this kind that are torn, or of a later version, by their slug.
+    ///
+    /// # Errors
+    /// When one cannot be read at all.
+    pub(super) fn unreadable(repo: &Repo) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(Self::folder(repo))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let path = entry.path();
+            if path.extension().is_some_and(|e| e == "json")
+                && let Some(bytes) = file::read(&path)?
+                && Self::parse(&bytes).is_none()
+                && let Some(slug) = path.file_stem()
+            {
+                found.push(slug.to_string_lossy().into_owned());
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
     /// The shadow called `task`, if there is one.
     pub(super) fn find(repo: &Repo, task: &str) -> Result<Option<Self>> {
         Ok(Self::all(repo)?.into_iter().find(|t| t.task == task))
@@ -219,6 +246,12 @@ impl Task {
     /// The shadow called `task`.
     pub(super) fn require(repo: &Repo, task: &str) -> Result<Self> {
         Self::find(repo, task)?.ok_or_else(|| {
+            if Self::unreadable(repo).is_ok_and(|torn| torn.iter().any(|slug| slug == task)) {
+                return hinted(
+                    format!("the record of the shadow '{task}' cannot be read"),
+                    format!("it is '{}'", Self::file(repo, task).display()),
+                );
+            }
             hinted(
                 format!("there is no shadow '{task}'"),
                 "'git shadow list' shows those there are",

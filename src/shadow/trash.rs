@@ -51,7 +51,17 @@ pub(super) struct Place {
 impl Place {
     /// The name of the moment, free in the trash of `task`.
     pub(super) fn new(repo: &Repo, task: &Task) -> Result<(Self, String)> {
-        let base = root_of(repo, &task.path);
+        Self::below(repo, task, &root_of(repo, &task.path))
+    }
+
+    /// The same in the repository itself, for what has no folder any more.
+    pub(super) fn in_repository(repo: &Repo, task: &Task) -> Result<(Self, String)> {
+        let base = repo.shared_state().join("trash");
+        file::make_folder(&base, repo.sharing())?;
+        Self::below(repo, task, &base)
+    }
+
+    fn below(repo: &Repo, task: &Task, base: &Path) -> Result<(Self, String)> {
         let moment = jiff::Timestamp::now()
             .strftime("%Y%m%dT%H%M%SZ")
             .to_string();
@@ -180,6 +190,14 @@ pub(super) fn expiry(repo: &Repo) -> Result<i64> {
     Ok(now().saturating_add(age(&text).with_context(|| {
         format!("bad value '{text}' for 'shadow.trashExpire': an age is expected, as '14 days'")
     })?))
+}
+
+/// Whether what is removed now can be restored afterwards.
+///
+/// # Errors
+/// When `shadow.trashExpire` is no age.
+pub(super) fn is_kept(repo: &Repo) -> Result<bool> {
+    Ok(expiry(repo)? > now())
 }
 
 /// An age (`14d`, `14 days`, `2 weeks`, `36h`, `now`) in seconds.

@@ -2,39 +2,45 @@
 //! proven. Anything else stays, and is named.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use gix::ObjectId;
-use gix::bstr::ByteSlice;
+use gix::bstr::{BStr, BString, ByteSlice};
 use gix::index::entry::Mode;
 use gix::objs::Kind;
 
 use crate::error::{Context, Result, hinted};
 use crate::git::Repo;
-use crate::shadow::dress;
-use crate::shadow::entry::Entry;
+use crate::git::quote::quoted;
+use crate::shadow::entry::{Entry, MAKING, is_same, pointer};
 use crate::shadow::task::Task;
-use crate::shadow::{exclude, place, ports};
+use crate::shadow::{absence, checkout, exclude, place, ports, remains};
 use crate::snapshot::fresh::Content;
+use crate::snapshot::root::{Root, bytes_of};
+use crate::snapshot::stat::{FileKind, Stat};
+use crate::ui::listed;
 
 /// Unmakes the shadow `task`, which never became ready. The caller holds [`Task::lock`].
+/// Whatever else stands at its path now stays, and so does a worktree of somebody.
 ///
 /// # Errors
-/// When something is there that we did not make, or that cannot be removed.
+/// When something is in it that we did not make, or its disk may be absent: then
+/// nothing is done. When something cannot be removed.
 pub(super) fn unmake(repo: &Repo, task: &Task) -> Result<()> {
-    let entry = Entry::all(repo)
-        .into_iter()
-        .find(|e| e.path.as_deref() == Some(&task.path) || Some(&e.name) == task.entry.as_ref());
-    if task.path.symlink_metadata().is_ok() {
+    absence::require_present(repo, task)?;
+    let entry = own_entry(repo, task);
+    let is_ours = is_ours(task, entry.as_ref());
+    if is_ours {
         empty(repo, task)?;
     }
-    if let Some(entry) = &entry
-        && entry.path.as_deref() == Some(&task.path)
-    {
+    if let Some(entry) = &entry {
         crate::state::crash::point();
-        fs::remove_dir_all(&entry.admin)
-            .with_context(|| format!("cannot remove '{}'", entry.admin.display()))?;
+        // An index says that its files were there: what it and HEAD know is kept.
+        if !is_ours && entry.admin.join("index").exists() {
+            remains::keep(repo, task, entry)?;
+        } else {
+            fs::remove_dir_all(&entry.admin)
+                .with_context(|| format!("cannot remove '{}'", entry.admin.display()))?;
+        }
         // As git does with the last one.
         let _ = fs::remove_dir(repo.common_dir().join("worktrees"));
     }
@@ -45,6 +51,7 @@ pub(super) fn unmake(repo: &Repo, task: &Task) -> Result<()> {
     if makes_branch
         && let Some(branch) = &task.branch
         && repo.find_ref(branch.as_str().into())? == Some(tip)
+        && !checkout::is_in_use(repo, branch)?
     {
         crate::state::crash::point();
         delete_branch(repo, branch, tip)?;
@@ -54,6 +61,38 @@ pub(super) fn unmake(repo: &Repo, task: &Task) -> Result<()> {
     ports::release(repo, &task.slug)?;
     place::tidy(&task.path);
     Ok(())
+}
+
+/// git's entry that this `add` made: by the name that was noted, or, before that, by
+/// our own lock.
+fn own_entry(repo: &Repo, task: &Task) -> Option<Entry> {
+    let here = |entry: &Entry| entry.path.as_deref() == Some(&task.path);
+    let named = |entry: &Entry| match &task.entry {
+        Some(name) => *name == entry.name,
+        None => entry.locked.as_deref() == Some(MAKING),
+    };
+    let mut entries = Entry::all(repo).into_iter();
+    entries.find(|entry| here(entry) && named(entry))
+}
+
+/// Whether the folder at the path is the one that this `add` made, as far as it came:
+/// no repository of its own, no other worktree.
+fn is_ours(task: &Task, entry: Option<&Entry>) -> bool {
+    if !task
+        .path
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_dir())
+    {
+        return false;
+    }
+    let Ok(found) = task.path.join(".git").symlink_metadata() else {
+        return true;
+    };
+    let admin = pointer(&task.path).filter(|_| found.is_file());
+    admin.is_some_and(|admin| match entry {
+        Some(entry) => is_same(&admin, &entry.admin) || !admin.exists(),
+        None => !admin.exists(),
+    })
 }
 
 fn id(hex: &str) -> Result<ObjectId> {
@@ -71,68 +110,119 @@ pub(super) fn delete_branch(repo: &Repo, branch: &str, tip: ObjectId) -> Result<
     Ok(())
 }
 
-/// Removes from the folder what a checkout of the base and the manifest put there,
-/// then the folder, if nothing is left in it.
+/// Removes what a checkout of the base and the manifest put into the folder, then the
+/// folder: when nothing else is in it.
 fn empty(repo: &Repo, task: &Task) -> Result<()> {
-    let root = &task.path;
-    for made in &task.manifest {
-        dress::remove(&root.join(&made.path))?;
-    }
+    let root = Root::open(&task.path)?;
     let tree = match &task.restoring {
         Some(restoring) => id(&restoring.tree)?,
         None => repo.tree_of(task.base_commit()?)?,
     };
-    let content = Content::of(repo, tree)?;
-    for line in &content.lines {
-        let path = root.join(line.path.to_path_lossy());
-        let Ok(found) = path.symlink_metadata() else {
-            continue;
-        };
-        if line.mode == Mode::COMMIT {
-            let _ = fs::remove_dir(&path);
-            continue;
-        }
-        let content = match found.is_symlink() {
-            true => fs::read_link(&path).map(|target| target.as_os_str().as_bytes().to_vec()),
-            false => fs::read(&path),
-        };
-        let Ok(content) = content else { continue };
-        // A checkout that was killed leaves a file cut short: the beginning of a blob.
-        let is_ours = if line.mode == Mode::SYMLINK || found.is_file() {
-            repo.object(line.id, Kind::Blob)?.starts_with(&content)
-        } else {
-            false
-        };
-        if is_ours {
-            fs::remove_file(&path)
-                .with_context(|| format!("cannot remove '{}'", path.display()))?;
-        }
-    }
-    for folder in content.folders.iter().rev() {
-        let _ = fs::remove_dir(root.join(folder.to_path_lossy()));
-    }
-    let left = foreign_files(root);
-    if !left.is_empty() {
+    let mut look = Look {
+        repo,
+        task,
+        root: &root,
+        content: Content::of(repo, tree)?,
+        files: Vec::new(),
+        folders: Vec::new(),
+        foreign: Vec::new(),
+    };
+    look.folder(BStr::new(b""), false)?;
+    if !look.foreign.is_empty() {
         return Err(hinted(
             format!(
-                "'{}' has files that 'git shadow add' did not make: {}",
-                root.display(),
-                left.join(", ")
+                "'{}' has what 'git shadow add' did not make:\n{}",
+                root.path().display(),
+                listed(&look.foreign)
             ),
-            "move them away, then run this again",
+            "move it away, then run this again",
         ));
     }
+    for path in &look.files {
+        root.remove(path.as_bstr())
+            .with_context(|| format!("cannot remove '{}'", root.join(path.as_bstr()).display()))?;
+    }
+    for folder in look.folders.iter().rev() {
+        root.remove_empty(folder.as_bstr());
+    }
     crate::state::crash::point();
-    let _ = fs::remove_file(root.join(".git"));
-    fs::remove_dir(root).with_context(|| format!("cannot remove '{}'", root.display()))
+    root.remove(BStr::new(b".git"))?;
+    fs::remove_dir(root.path())
+        .with_context(|| format!("cannot remove '{}'", root.path().display()))
 }
 
-fn foreign_files(root: &Path) -> Vec<String> {
-    fs::read_dir(root)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|e| e.file_name() != ".git")
-        .map(|e| e.file_name().to_string_lossy().into_owned())
-        .collect()
+/// A look at everything in the folder, which follows no link.
+struct Look<'l> {
+    repo: &'l Repo,
+    task: &'l Task,
+    root: &'l Root,
+    content: Content,
+    /// What is proven to be ours.
+    files: Vec<BString>,
+    /// Folders, parents first.
+    folders: Vec<BString>,
+    /// Everything else.
+    foreign: Vec<String>,
+}
+
+impl Look<'_> {
+    /// `is_clone`: it is in a folder that was cloned, whose files are nobody's work.
+    fn folder(&mut self, path: &BStr, is_clone: bool) -> Result<()> {
+        for name in self.root.names(path)? {
+            let mut child = path.to_owned();
+            if !child.is_empty() {
+                child.push(b'/');
+            }
+            child.extend_from_slice(&name);
+            if child == ".git" {
+                continue;
+            }
+            let Some(stat) = self.root.stat(child.as_bstr())? else {
+                continue;
+            };
+            let made = self
+                .task
+                .manifest
+                .iter()
+                .find(|m| bytes_of(&m.path) == child);
+            let is_made = made.is_some_and(|m| m.is_untouched(self.root, &self.task.source));
+            if stat.kind == FileKind::Folder && name != ".git" {
+                self.folders.push(child.clone());
+                self.folder(child.as_bstr(), is_clone || is_made)?;
+            } else if name != ".git"
+                && (is_clone || is_made || is_probe(&child) || self.is_written(&child, stat)?)
+            {
+                self.files.push(child);
+            } else {
+                self.foreign.push(quoted(child.as_bstr()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the file is of the tree. A checkout that was killed leaves one cut
+    /// short: the beginning of a blob.
+    fn is_written(&self, path: &BString, stat: Stat) -> Result<bool> {
+        let lines = &self.content.lines;
+        let Ok(at) = lines.binary_search_by(|line| line.path.cmp(path)) else {
+            return Ok(false);
+        };
+        let line = &lines[at];
+        let content = match stat.kind {
+            FileKind::Link if line.mode == Mode::SYMLINK => {
+                self.root.read_link(path.as_bstr())?.into()
+            }
+            FileKind::File { .. } if line.mode != Mode::COMMIT => {
+                self.root.read_file(path.as_bstr(), stat.size)?
+            }
+            _ => return Ok(false),
+        };
+        let blob = self.repo.object(line.id, Kind::Blob)?;
+        Ok(blob.starts_with(&content))
+    }
+}
+
+/// The file with which we try whether the disk clones.
+fn is_probe(path: &BString) -> bool {
+    path.starts_with(b".git-harness-") && path.ends_with(b"~")
 }

@@ -31,13 +31,15 @@ pub struct Content {
     pub folders: Vec<BString>,
     /// The same trees as the index keeps them.
     pub root: Node,
+    /// Paths with a name that must never reach a disk; they are not among the lines.
+    pub refused: Vec<BString>,
 }
 
 impl Content {
     /// Reads `tree`.
     ///
     /// # Errors
-    /// When a tree is missing, or has a name that must never reach a disk.
+    /// When a tree is missing.
     pub fn of(repo: &Repo, tree: ObjectId) -> Result<Self> {
         let mut content = Content {
             lines: Vec::new(),
@@ -48,6 +50,7 @@ impl Content {
                 lines: 0,
                 children: Vec::new(),
             },
+            refused: Vec::new(),
         };
         content.root = content.folder(repo, BString::default(), BString::default(), tree)?;
         content.lines.sort();
@@ -68,12 +71,12 @@ impl Content {
         let mut children = Vec::new();
         for entry in tree.entries {
             let mode = entry_mode(entry.mode);
-            let link =
-                (mode == Mode::SYMLINK).then_some(gix::validate::path::component::Mode::Symlink);
-            gix::validate::path::component(entry.filename, link, protection())
-                .map_err(|e| anyhow!("the tree {id} has the name '{}': {e}", entry.filename))?;
             let mut path = prefix.clone();
             path.extend_from_slice(entry.filename);
+            if !is_name(entry.filename, mode) {
+                self.refused.push(path);
+                continue;
+            }
             if mode == Mode::DIR {
                 self.folders.push(path.clone());
                 path.push(b'/');
@@ -102,6 +105,20 @@ impl Content {
             children,
         })
     }
+}
+
+/// Whether git writes something with this name and mode to a disk.
+fn is_name(name: &BStr, mode: Mode) -> bool {
+    let link = (mode == Mode::SYMLINK).then_some(gix::validate::path::component::Mode::Symlink);
+    gix::validate::path::component(name, link, protection()).is_ok()
+}
+
+/// Whether git writes the file or link at `path` to a disk: not as `.GIT/x`, `git~1`
+/// or a link `.gitmodules`.
+pub fn is_restorable(path: &BStr, mode: Mode) -> bool {
+    let mut names = path.rsplit(|b| *b == b'/').map(ByteSlice::as_bstr);
+    let last = names.next().unwrap_or_default();
+    is_name(last, mode) && names.all(|name| is_name(name, Mode::DIR))
 }
 
 /// git's defaults for `core.protectNTFS` and `core.protectHFS`.

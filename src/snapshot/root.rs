@@ -9,11 +9,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use gix::bstr::{BStr, BString, ByteSlice};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Context, Result};
-use crate::snapshot::stat::Stat;
+use crate::snapshot::stat::{FileKind, Stat};
 
 /// The open root of a worktree.
 pub struct Root {
@@ -119,6 +119,67 @@ impl Root {
         Ok(BString::from(target.into_bytes()))
     }
 
+    /// The folder that is to hold `path`, made where it is missing, and the last name.
+    ///
+    /// # Errors
+    /// When a parent is no folder (`NOTDIR`) or a link (`NOTDIR` or `LOOP`).
+    pub fn make_parent<'p>(&self, path: &'p BStr) -> Result<(OwnedFd, &'p BStr), Errno> {
+        let (folders, name) = match path.rfind_byte(b'/') {
+            Some(slash) => (path[..slash].as_bstr(), path[slash + 1..].as_bstr()),
+            None => (b"".as_bstr(), path),
+        };
+        let mut folder = rustix::io::fcntl_dupfd_cloexec(&self.folder, 0)?;
+        for component in folders.split(|b| *b == b'/').filter(|c| !c.is_empty()) {
+            match rustix::fs::mkdirat(&folder, component, Mode::from_bits_truncate(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(e) => return Err(e),
+            }
+            folder = open_folder(folder.as_fd(), component)?;
+        }
+        Ok((folder, name))
+    }
+
+    /// Removes what is at `path`: a file, a link (never what it leads to), or a
+    /// folder with all in it. What cannot be reached without a link is not there.
+    ///
+    /// # Errors
+    /// When it is there and stays.
+    pub fn remove(&self, path: &BStr) -> Result<(), Errno> {
+        let removed = self
+            .parent(path)
+            .and_then(|(folder, name)| remove_at(folder.as_fd(), name));
+        match removed {
+            Err(e) if is_absent(e) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Removes the folder at `path` if nothing is in it.
+    pub fn remove_empty(&self, path: &BStr) {
+        if let Ok((folder, name)) = self.parent(path) {
+            let _ = rustix::fs::unlinkat(folder, name.as_bytes(), AtFlags::REMOVEDIR);
+        }
+    }
+
+    /// The names in the folder at `path` (empty: the root), sorted; none where there is
+    /// no folder that can be reached without a link.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn names(&self, path: &BStr) -> Result<Vec<BString>, Errno> {
+        let opened = match path.is_empty() {
+            true => rustix::io::fcntl_dupfd_cloexec(&self.folder, 0),
+            false => self
+                .parent(path)
+                .and_then(|(folder, name)| open_folder(folder.as_fd(), name)),
+        };
+        match opened {
+            Ok(folder) => names_in(folder.as_fd()),
+            Err(e) if is_absent(e) => Ok(Vec::new()),
+            Err(e) => Err(e),
+        }
+    }
+
     /// `path` as the file system takes it, absolute.
     pub fn join(&self, path: &BStr) -> PathBuf {
         self.path.join(OsStr::from_bytes(path))
@@ -128,6 +189,32 @@ impl Root {
 /// Opens the folder `name` in `folder`, unless it is a link.
 pub(super) fn open_folder(folder: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(folder, name, FOLDER, Mode::empty())
+}
+
+fn names_in(folder: BorrowedFd<'_>) -> Result<Vec<BString>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = BString::from(entry?.file_name().to_bytes());
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn remove_at(folder: BorrowedFd<'_>, name: &BStr) -> Result<(), Errno> {
+    if stat_at(folder, name)?.kind != FileKind::Folder {
+        return rustix::fs::unlinkat(folder, name.as_bytes(), AtFlags::empty());
+    }
+    let inner = open_folder(folder, name)?;
+    for child in names_in(inner.as_fd())? {
+        match remove_at(inner.as_fd(), child.as_bstr()) {
+            Err(Errno::NOENT) => {}
+            outcome => outcome?,
+        }
+    }
+    rustix::fs::unlinkat(folder, name.as_bytes(), AtFlags::REMOVEDIR)
 }
 
 /// What `name` in `folder` is, itself and not what it points at.

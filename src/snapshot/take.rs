@@ -17,6 +17,7 @@ use crate::snapshot::attributes;
 use crate::snapshot::cache::{Cache, Known};
 use crate::snapshot::capture::{self, Capture, Capturer};
 use crate::snapshot::dirty;
+use crate::snapshot::fresh;
 use crate::snapshot::ignore::Ignore;
 use crate::snapshot::include;
 use crate::snapshot::index::Index;
@@ -44,6 +45,8 @@ pub struct Request {
     pub include: Vec<BString>,
     /// Whether its trees can be read before they are written.
     pub readable: bool,
+    /// Whether files are left out that git would never write to a disk again.
+    pub restorable: bool,
     /// Another object store for new objects than the repository's own.
     pub apart: Option<PathBuf>,
 }
@@ -283,6 +286,18 @@ fn take_once(
         .iter_mut()
         .chain(skipped.iter_mut().map(|s| &mut s.path));
     recased::rename(index.state(), &scan.recased, &mut changes, named);
+    if request.restorable {
+        changes.retain(|(path, value)| {
+            let is_kept = value.is_none_or(|(mode, _)| fresh::is_restorable(path.as_bstr(), mode));
+            if !is_kept {
+                skipped.push(Skipped {
+                    path: path.clone(),
+                    reason: "git writes no such name".to_owned(),
+                });
+            }
+            is_kept
+        });
+    }
     raw.sort();
     skipped.sort();
     skipped.dedup();

@@ -59,6 +59,7 @@ mod shadow_add;
 mod shadow_branches;
 mod shadow_care;
 mod shadow_crash;
+mod shadow_half_made;
 mod shadow_kept;
 mod shadow_killed;
 mod shadow_lessons;

@@ -35,7 +35,7 @@ impl Repo {
         let (from, to) = (original.scene().display(), self.scene().display());
         self.sh(&format!(
             "cd '{to}' && grep -rlF '{from}' --include=gitdir --include=.git --include='*.json' . |
-             while read -r f; do sed -i 's,{from},{to},g' \"$f\"; done
+             while read -r f; do sed -i 's,{from},{to},g;/^  \"above\":/d' \"$f\"; done
              for l in $(find . -type l -lname '{from}/*'); do
                ln -sfn \"$(readlink \"$l\" | sed 's,{from},{to},')\" \"$l\"; done"
         ))

@@ -17,6 +17,7 @@ use crate::shadow::task::{How, Task};
 use crate::snapshot::difference::{Difference, Trees};
 use crate::snapshot::root::{Root, bytes_of};
 use crate::snapshot::sink::{Sink, Writing};
+use crate::snapshot::stat::FileKind;
 use crate::snapshot::take::{self, Snapshot, take};
 use crate::snapshot::tree::Builder;
 
@@ -48,7 +49,7 @@ pub(super) fn look(
     let root = Root::open(&task.path)?;
     let mut notes = Vec::new();
     let mut findings = Vec::new();
-    let (mut copies, changed_copies) = copies(task);
+    let (mut copies, changed_copies) = copies(&root, task);
     let mut ignored = walk.ignored.clone();
     ignored.extend(changed_copies.iter().chain(&copies).cloned());
     ignored.sort();
@@ -61,6 +62,7 @@ pub(super) fn look(
             writing,
             also: captured,
             readable: true,
+            restorable: true,
             ..take::Request::default()
         },
     )?;
@@ -71,7 +73,10 @@ pub(super) fn look(
     };
     let differences = trees.differences(head_tree, snapshot.tree)?;
     let (mut tracked, mut untracked) = (Vec::new(), Vec::new());
-    let is_ours = |path: &BStr| task.manifest.iter().any(|m| bytes_of(&m.path) == path);
+    let is_ours = |path: &BStr| {
+        let mut made = task.manifest.iter().filter(|m| bytes_of(&m.path) == path);
+        made.any(|m| m.how == How::Copied || m.is_untouched(&root, &task.source))
+    };
     for difference in &differences {
         let path = difference.path.as_bstr();
         if ignored.binary_search(&difference.path).is_ok() || is_ours(path) {
@@ -191,14 +196,16 @@ fn staged_only(
 
 /// The copies that we made: those that are as they were and whose source still has
 /// the same content, and those that somebody changed.
-fn copies(task: &Task) -> (Vec<BString>, Vec<BString>) {
+fn copies(root: &Root, task: &Task) -> (Vec<BString>, Vec<BString>) {
     let (mut same, mut changed) = (Vec::new(), Vec::new());
     for made in task.manifest.iter().filter(|m| m.how == How::Copied) {
         let path = bytes_of(&made.path);
-        if task.path.join(&made.path).symlink_metadata().is_err() {
+        // A folder in its place is looked at as any other; so is a link on the way.
+        let stat = root.stat(path.as_bstr()).ok().flatten();
+        if stat.is_none_or(|stat| stat.kind == FileKind::Folder) {
             continue;
         }
-        let untouched = made.is_untouched(&task.path);
+        let untouched = made.is_untouched(root, &task.source);
         let has_source = match &made.id {
             Some(id) => hash_of(&task.source.join(&made.path)).is_ok_and(|now| now == *id),
             None => true,

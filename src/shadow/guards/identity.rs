@@ -7,7 +7,7 @@ use crate::git::head::Head;
 use crate::shadow::describe::healthy_entry;
 use crate::shadow::entry::{Entry, is_same, main_worktree};
 use crate::shadow::guards::{Finding, Weight};
-use crate::shadow::task::{Task, short};
+use crate::shadow::task::{Phase, Task, short};
 
 /// git's entry of the shadow.
 ///
@@ -85,9 +85,12 @@ pub(in crate::shadow) fn default_branch(repo: &Repo) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Somebody's lock.
-pub(super) fn lock(entry: &Entry) -> Option<Finding> {
-    let reason = entry.user_lock()?;
+/// Somebody's lock. A shadow that is ready is locked by nobody but its user.
+pub(super) fn lock(entry: &Entry, task: &Task) -> Option<Finding> {
+    let reason = match task.phase {
+        Phase::Ready => entry.locked.as_deref()?,
+        _ => entry.user_lock()?,
+    };
     let reason = match reason.is_empty() {
         true => String::new(),
         false => format!(": {reason}"),

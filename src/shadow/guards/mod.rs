@@ -80,7 +80,7 @@ pub(super) fn survey(
     identity::require_other_than_default(repo, task, &head)?;
     let mut findings = Vec::new();
     let mut notes = Vec::new();
-    findings.extend(identity::lock(&entry));
+    findings.extend(identity::lock(&entry, task));
     findings.extend(inside::lease(repo, task)?);
     findings.extend(inside::processes(task, &mut notes));
     let operation = shadow.operation();

@@ -169,9 +169,24 @@ fn work_in(folder: &Path) -> Option<Vec<String>> {
         "--porcelain",
         "--untracked-files=all",
         "--ignored",
+        // git would look into those below with their own configuration.
+        "--ignore-submodules=dirty",
     ];
     if !asked(folder, &status)?.is_empty() {
         work.push("changes".to_owned());
+    }
+    let listed = asked(folder, &["ls-files", "-s", "-z"])?;
+    for line in listed.split(|b| *b == 0) {
+        if let Some((head, path)) = line.split_once_str(b"\t")
+            && head.starts_with(b"160000 ")
+        {
+            let below = folder.join(path.to_path_lossy());
+            if below.join(".git").exists() {
+                let path = quoted(path.as_bstr());
+                let inside = work_in(&below)?.into_iter();
+                work.extend(inside.map(|what| format!("{path}: {what}")));
+            }
+        }
     }
     let hidden = asked(folder, &["ls-files", "-v", "-z"])?;
     let is_hidden = hidden.split(|b| *b == 0).any(|line| match line.first() {
@@ -224,19 +239,39 @@ fn is_submodule(index: &Index, path: &BStr) -> bool {
         .is_some_and(|entry| entry.mode == Mode::COMMIT)
 }
 
-/// What git prints in `folder`; `None` when it fails. The submodule's own
-/// configuration must not start programs: no file system monitor, no hooks.
+/// What git prints in `folder`; `None` when it fails.
 fn asked(folder: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
-    let output = Child::git()
+    let output = neutral(folder)?.args(arguments).output().ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+/// git in `folder`, whose own configuration starts no programs: no file system
+/// monitor, no hooks, no filters.
+fn neutral(folder: &Path) -> Option<Child> {
+    let keys = Child::git()
         .current_dir(folder)
-        .args([
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-        ])
-        .args(arguments)
+        .args(["config", "--show-scope", "--name-only", "--get-regexp"])
+        .arg(r"^filter\..*\.(clean|smudge|process|required)$")
         .output()
         .ok()?;
-    output.status.success().then_some(output.stdout)
+    let mut settings = vec![
+        ("core.fsmonitor".to_owned(), "false"),
+        ("core.hooksPath".to_owned(), "/dev/null"),
+    ];
+    for line in keys.stdout.lines() {
+        let (scope, key) = line.to_str().ok()?.split_once('\t')?;
+        if matches!(scope, "local" | "worktree") {
+            let is_flag = key.ends_with(".required");
+            settings.push((key.to_owned(), if is_flag { "false" } else { "" }));
+        }
+    }
+    let mut child = Child::git()
+        .current_dir(folder)
+        .env("GIT_CONFIG_COUNT", settings.len().to_string());
+    for (number, (key, value)) in settings.iter().enumerate() {
+        child = child
+            .env(format!("GIT_CONFIG_KEY_{number}"), key)
+            .env(format!("GIT_CONFIG_VALUE_{number}"), value);
+    }
+    Some(child)
 }

@@ -8,10 +8,11 @@ use gix::bstr::{BStr, BString, ByteSlice};
 use crate::error::Result;
 use crate::git::Repo;
 use crate::shadow::deps;
-use crate::shadow::task::{How, Task};
+use crate::shadow::task::{How, Made, Task};
 use crate::snapshot::ignore::{Ignore, Ruler};
 use crate::snapshot::index::Index;
-use crate::snapshot::root::Root;
+use crate::snapshot::root::{Root, bytes_of};
+use crate::snapshot::stat::FileKind;
 
 /// Build and cache folders, by name: what is in them can be made again.
 const DISPOSABLE: &[&str] = &[
@@ -91,25 +92,29 @@ pub(in crate::shadow) fn walk(repo: &Repo, shadow: &Repo, task: &Task) -> Result
     let mut names: Vec<String> = deps::words(repo, "shadow.disposable")
         .unwrap_or_else(|| DISPOSABLE.iter().map(|n| (*n).to_owned()).collect());
     names.extend(deps::names(repo));
+    let is_made = |made: &&Made| match made.how {
+        // What became of a copy is looked at apart.
+        How::Copied => {
+            let stat = root.stat(bytes_of(&made.path).as_bstr());
+            stat.is_ok_and(|stat| stat.is_some_and(|s| s.kind != FileKind::Folder))
+        }
+        // Anything else in the place of a link or a clone is somebody's own.
+        How::Cloned | How::Linked => made.is_untouched(&root, &task.source),
+    };
+    let ours: Vec<&Made> = task.manifest.iter().filter(is_made).collect();
     let mut walk = Walk {
         root: &root,
         index: index.state(),
         ruler: Ignore::on_disk(&shared, index.state()).ruler()?,
         names,
-        ours: task
-            .manifest
-            .iter()
-            .map(|made| crate::snapshot::root::bytes_of(&made.path))
-            .collect(),
+        ours: ours.iter().map(|made| bytes_of(&made.path)).collect(),
         found: Walked::default(),
     };
     walk.folder(BStr::new(b""), Within::Open);
-    for made in task.manifest.iter().filter(|m| m.how == How::Cloned) {
-        let path = crate::snapshot::root::bytes_of(&made.path);
-        if root.join(path.as_bstr()).is_dir() {
-            walk.folder(path.as_bstr(), Within::Disposable);
-            walk.found.disposable.push(path);
-        }
+    for made in ours.iter().filter(|m| m.how == How::Cloned) {
+        let path = bytes_of(&made.path);
+        walk.folder(path.as_bstr(), Within::Disposable);
+        walk.found.disposable.push(path);
     }
     let mut found = walk.found;
     found.ignored.sort();
