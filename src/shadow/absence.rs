@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Result, hinted};
 use crate::git::Repo;
-use crate::shadow::entry::{Entry, pointer};
+use crate::shadow::entry::{Entry, is_same, main_worktree, pointer};
+use crate::shadow::place;
 use crate::shadow::task::{Task, shown};
 
 /// The number of the folder above `path`: another one there is no folder that we know.
@@ -38,6 +39,38 @@ pub(super) fn of(repo: &Repo, task: &Task) -> Option<String> {
                 None => format!("{} is not there", shown(parent)),
             })
         }
+    }
+}
+
+/// Where the folder of `task` is when somebody moved it by hand: beside the shadows, the
+/// checkouts, or where we are. By the `.git` file in it, which still names the entry.
+pub(super) fn moved_to(repo: &Repo, task: &Task) -> Option<PathBuf> {
+    let entry = task.admin(repo).and_then(|admin| Entry::read(&admin))?;
+    let main = main_worktree(repo);
+    let mut places: Vec<&Path> = place::here().ancestors().take(2).collect();
+    places.extend(repo.worktree());
+    for path in [Some(&task.path), main.as_ref(), Some(&task.source)] {
+        places.extend(path.and_then(|path| path.parent()));
+    }
+    places.extend(task.path.parent().and_then(Path::parent));
+    let is_it = |path: &PathBuf| {
+        *path != task.path && pointer(path).is_some_and(|admin| is_same(&admin, &entry.admin))
+    };
+    let below = |place: &&Path| fs::read_dir(place).into_iter().flatten().flatten();
+    let inside = places.iter().flat_map(below).map(|found| found.path());
+    let above = places.iter().map(|place| place.to_path_buf());
+    above.chain(inside).find(is_it)
+}
+
+/// # Errors
+/// When the folder was moved by hand.
+pub(super) fn require_unmoved(repo: &Repo, task: &Task) -> Result<()> {
+    match moved_to(repo, task) {
+        None => Ok(()),
+        Some(path) => Err(hinted(
+            format!("the shadow '{}' is at {} now", task.task, shown(&path)),
+            "'git worktree repair <folder>' makes git follow it, 'git shadow doctor --fix' us",
+        )),
     }
 }
 

@@ -177,17 +177,16 @@ fn shadow(repo: &Repo, task: &Task, entries: &[Entry]) -> Result<Vec<Ill>> {
     }
     let mut found = Vec::new();
     if let Err(error) = healthy_entry(repo, task) {
-        // By `git worktree move`, or by hand and looked at from inside.
-        let here = repo.worktree().map(Path::to_owned);
+        // By `git worktree move`, or by hand.
         let own = entries
             .iter()
             .find(|e| Some(&e.name) == task.entry.as_ref());
-        let moved = own.and_then(|entry| {
-            entry.path.clone().into_iter().chain(here).find(|path| {
-                pointer(path)
-                    .is_some_and(|admin| crate::shadow::entry::is_same(&admin, &entry.admin))
-            })
+        let by_git = own.and_then(|entry| {
+            let path = entry.path.clone()?;
+            let admin = pointer(&path)?;
+            crate::shadow::entry::is_same(&admin, &entry.admin).then_some(path)
         });
+        let moved = by_git.or_else(|| absence::moved_to(repo, task));
         if let (None, Some(absent)) = (&moved, absent) {
             return Ok(vec![absent]);
         }

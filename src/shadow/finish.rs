@@ -164,9 +164,28 @@ fn commit_with(
     let quiet = ["-c", "advice.addEmbeddedRepo=false"];
     let git = |child: Child| child.env("GIT_INDEX_FILE", index);
     let flags = Flags::lift(shadow, index)?;
+    // To look into a repository inside, git would start what that one's own
+    // configuration names. Only its HEAD counts here.
+    let inside = repositories(&git, shadow)?;
+    let mut all = b":/\0".to_vec();
+    for path in &inside {
+        all.extend_from_slice(&[b":(top,exclude,literal)", path.as_slice(), b"\0"].concat());
+    }
     git(shadow.git_unhooked(quiet))
-        .args(["add", "-A", "--sparse", "--", ":/"])
+        .args([
+            "add",
+            "-A",
+            "--sparse",
+            "--pathspec-from-file=-",
+            "--pathspec-file-nul",
+        ])
+        .input(all)
         .stdout()?;
+    if !inside.is_empty() {
+        git(shadow.git_unhooked(["update-index", "-z", "--stdin"]))
+            .input(inside.join(&0))
+            .stdout()?;
+    }
     let head = shadow.head()?.commit.context("the shadow has no commit")?;
     let head = shadow.gix().find_tree(shadow.tree_of(head)?)?;
     let mut paths = Vec::new();
@@ -276,6 +295,18 @@ impl Flags {
         }
         Ok(())
     }
+}
+
+/// Paths that the index has as commits, and that are repositories on disk.
+fn repositories(git: &impl Fn(Child) -> Child, shadow: &Repo) -> Result<Vec<Vec<u8>>> {
+    let root = shadow.require_worktree()?;
+    let listed = git(shadow.git_unhooked(["ls-files", "-s", "-z"])).stdout()?;
+    Ok(listed
+        .split(|b| *b == 0)
+        .filter_map(|line| line.strip_prefix(b"160000 ")?.split_once_str(b"\t"))
+        .map(|(_, path)| path.to_vec())
+        .filter(|path| root.join(path.to_path_lossy()).join(".git").exists())
+        .collect())
 }
 
 /// Paths that are new and repositories: `:000000 160000 … A NUL path NUL`.

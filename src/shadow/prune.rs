@@ -12,7 +12,7 @@ use crate::shadow::merged;
 use crate::shadow::process::now;
 use crate::shadow::removal::Wish;
 use crate::shadow::remove::{remove_any, tell};
-use crate::shadow::task::{Phase, Task, path_json};
+use crate::shadow::task::{Phase, Task, path_json, shown};
 use crate::shadow::{absence, expire, remains, trash};
 use crate::state::lock::PATIENCE;
 use crate::ui::{self, Ui};
@@ -115,6 +115,14 @@ fn reason(repo: &Repo, task: &Task, arguments: &Arguments, ui: &mut Ui) -> Resul
             ui.note(format_args!(
                 "{}: its folder is gone, but it is locked",
                 task.task
+            ));
+            return Ok(None);
+        }
+        if let Some(path) = absence::moved_to(repo, task) {
+            ui.note(format_args!(
+                "{}: it is at {} now; 'git shadow doctor --fix' notes that",
+                task.task,
+                shown(&path)
             ));
             return Ok(None);
         }

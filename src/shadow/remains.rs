@@ -32,10 +32,12 @@ pub(super) fn clear(repo: &Repo, task: &Task, ui: &mut Ui) -> Result<()> {
             keep(repo, task, &entry)
                 .with_context(|| format!("cannot clear what is left of '{}'", task.task))?;
             let _ = fs::remove_dir(repo.common_dir().join("worktrees"));
-            ui.note(format_args!(
-                "what git knew of it is kept: 'git shadow restore {}'",
-                task.task
-            ));
+            if trash::is_kept(repo)? {
+                ui.note(format_args!(
+                    "what git knew of it is kept: 'git shadow restore {}'",
+                    task.task
+                ));
+            }
         }
     }
     if task.made_branch
@@ -60,6 +62,7 @@ pub(super) fn clear(repo: &Repo, task: &Task, ui: &mut Ui) -> Result<()> {
 /// # Errors
 /// When something cannot be read or written; then the entry is where it was.
 pub(super) fn keep(repo: &Repo, task: &Task, entry: &Entry) -> Result<()> {
+    absence::require_unmoved(repo, task)?;
     let (place, time) = Place::in_repository(repo, task)?;
     let clock = place.begin()?;
     let found = staged(repo, task, entry, &place, &time).inspect_err(|_| place.abandon())?;

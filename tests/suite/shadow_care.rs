@@ -51,7 +51,7 @@ fn a_broken_one_costs_no_other() {
         "{lines}"
     );
     std::fs::write(repo.common_dir().join("harness/shadows/bad.json"), "{torn").unwrap();
-    assert_eq!(repo.shadows(), ["t", "u"]);
+    assert_eq!(repo.shadows(), ["t", "u", "bad"]);
 }
 
 #[test]

@@ -401,7 +401,14 @@ fn a_repository_inside_starts_no_programs_of_its_own() {
     shadow.git("commit -q -m gitlink").ok();
     nest.write("x", "1\n");
     let _ = std::fs::remove_file(&mark);
-    for command in ["list", "show t", "diff t", "remove t", "doctor"] {
+    for command in [
+        "list",
+        "show t",
+        "diff t",
+        "remove t",
+        "doctor",
+        "finish --keep t -m x",
+    ] {
         repo.git(&format!("shadow {command}"));
         assert!(!mark.exists(), "{command}");
     }
@@ -487,4 +494,36 @@ fn an_exclude_file_that_is_a_link_stays_one() {
     );
     repo.git("shadow remove t").ok();
     assert_eq!(std::fs::read_to_string(&own).unwrap(), "*.mine\n");
+}
+
+#[test]
+fn a_finish_takes_the_head_of_a_repository_inside() {
+    let (repo, shadow) = one();
+    shadow.git("init -q nest").ok();
+    let nest = shadow.seen_at(shadow.path("nest"));
+    nest.git("commit -q --allow-empty -m one").ok();
+    shadow.git("-c advice.addEmbeddedRepo=false add nest").ok();
+    shadow.git("commit -q -m gitlink").ok();
+    nest.git("commit -q --allow-empty -m two").ok();
+    shadow.write("new", "work\n");
+    repo.git("shadow finish --keep t -m x").ok();
+    let nested = nest.oid("HEAD");
+    repo.git("rev-parse agent/t:nest").ok().prints(&nested);
+    repo.git("show agent/t:new").ok().prints("work");
+}
+
+#[test]
+fn a_folder_that_was_moved_by_hand_is_found() {
+    let (repo, shadow) = one();
+    shadow.write("a", "staged\n");
+    shadow.git("add a").ok();
+    let new = repo.scene().join("mine");
+    std::fs::rename(shadow.root(), &new).unwrap();
+    let pruned = repo.git("shadow prune -y").ok();
+    assert!(pruned.err().contains("mine"), "{pruned:?}");
+    assert_eq!(repo.shadows(), ["t"]);
+    repo.git("shadow doctor --fix -y").ok();
+    assert_eq!(repo.shown("t")["state"], "dirty");
+    let moved = repo.seen_at(&new);
+    moved.git("status --porcelain").ok().prints("M  a");
 }
