@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
+use gix::index::entry::Mode;
 use gix::objs::Kind;
 
 use crate::error::{Context, Result};
@@ -110,6 +111,13 @@ pub(super) fn put_back(
     let mut refused = Vec::new();
     if !made {
         refused = files(found, &task)?;
+    } else {
+        // Where git writes the files, a kill may have come between index and files.
+        let shadow = task.open()?;
+        let all = Content::of(&shadow, found.tree)?;
+        if fresh::needs_git(&shadow, &all)? {
+            files_by_git(&shadow, &Root::open(&task.path)?, found, &all)?;
+        }
     }
     let mut warnings = rest(repo, found, &mut task)?;
     warnings.extend(refused.iter().map(|path| {
@@ -258,26 +266,36 @@ fn files(found: &Found, task: &Task) -> Result<Vec<BString>> {
         })
         .collect();
     let bytes = index_file::encode(&lines, Some(&staged.root), shadow.gix().object_hash())?;
-    if by_git {
-        let source = format!("--source={}", found.tree);
-        // The attributes of the tree decide, so they come first.
-        crash::point();
-        index_file::write(&shadow.index_path(), &bytes)?;
-        shadow
-            .git_unhooked([
-                "restore",
-                "--worktree",
-                "--overlay",
-                source.as_str(),
-                "--",
-                ":/",
-            ])
-            .stdout()?;
-        return Ok(all.refused);
-    }
+    // Where git writes the files, the attributes of the tree decide: they come first.
     crash::point();
     index_file::write(&shadow.index_path(), &bytes)?;
+    if by_git {
+        files_by_git(&shadow, &root, found, &all)?;
+    }
     Ok(all.refused)
+}
+
+/// Those files of the snapshot that are not there yet.
+fn files_by_git(shadow: &Repo, root: &Root, found: &Found, all: &Content) -> Result<()> {
+    let mut missing = Vec::new();
+    for line in all.lines.iter().filter(|line| line.mode != Mode::COMMIT) {
+        if root.stat(line.path.as_bstr())?.is_none() {
+            missing.extend_from_slice(&line.path);
+            missing.push(0);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let source = format!("--source={}", found.tree);
+    crash::point();
+    shadow
+        .git_unhooked(["restore", "--worktree", "--overlay", source.as_str()])
+        .args(["--pathspec-from-file=-", "--pathspec-file-nul"])
+        .env("GIT_LITERAL_PATHSPECS", "1")
+        .input(missing)
+        .stdout()?;
+    Ok(())
 }
 
 fn staged_tree(shadow: &Repo, found: &Found) -> Result<Option<ObjectId>> {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::common::Repo;
+use crate::shadow_crash::kill_at_every_step;
 
 /// A repository whose ignored folder `certs` is copied into each shadow.
 fn with_copies() -> Repo {
@@ -526,4 +527,28 @@ fn a_folder_that_was_moved_by_hand_is_found() {
     assert_eq!(repo.shown("t")["state"], "dirty");
     let moved = repo.seen_at(&new);
     moved.git("status --porcelain").ok().prints("M  a");
+}
+
+#[test]
+fn a_restore_that_git_writes_is_continued_too() {
+    let scene = Repo::with(&[
+        ("a.txt", "0\n"),
+        (".gitattributes", "*.txt text eol=crlf\n"),
+    ]);
+    let shadow = scene.shadow("t");
+    shadow.write("new.txt", "work\r\n");
+    scene.git("shadow remove -y t").ok();
+    scene.git("shadow prune").ok();
+    let restore = "shadow restore t --path ../home/.worktrees/repo/t";
+    let steps = kill_at_every_step(&scene, restore, |repo, step| {
+        if repo.shadows() != ["t"] || repo.shown("t")["state"] != "dirty" {
+            repo.git(restore).ok();
+        }
+        let shadow = repo.seen_at(place(repo));
+        assert_eq!(shadow.read("a.txt"), "0\r\n", "step {step}");
+        assert_eq!(shadow.read("new.txt"), "work\r\n", "step {step}");
+        let status = shadow.git("status --porcelain").ok().out();
+        assert_eq!(status, "?? new.txt", "step {step}");
+    });
+    assert!(steps > 5, "only {steps} steps");
 }
