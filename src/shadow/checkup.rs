@@ -156,7 +156,7 @@ fn shadow(repo: &Repo, task: &Task, entries: &[Entry]) -> Result<Vec<Ill>> {
                 return Ok(vec![ill("unfinished", what, None)]);
             }
             Phase::Adding => ("add", Cure::Unmake(boxed())),
-            _ if is_moved(task) => ("remove", Cure::Resume(boxed())),
+            _ if is_moved(repo, task) => ("remove", Cure::Resume(boxed())),
             _ => {
                 return Ok(vec![ill(
                     "unfinished",

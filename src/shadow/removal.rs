@@ -9,6 +9,7 @@ use gix::bstr::{BString, ByteSlice};
 use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::lane::publish::writing;
+use crate::shadow::describe::healthy_entry;
 use crate::shadow::entry::{Entry, MAKING, is_same};
 use crate::shadow::guards::{Finding, Survey, Weight, default_branch, nested, survey};
 use crate::shadow::lease::Lease;
@@ -108,11 +109,18 @@ pub(super) fn remove(repo: &Repo, task: &Task, wish: Wish, ui: &mut Ui) -> Resul
     }
 }
 
-/// Whether a removal that was cut short has moved the folder to the trash already,
-/// whatever stands in its place by now.
-pub(super) fn is_moved(task: &Task) -> bool {
+/// Whether a removal that was cut short has moved the folder to the trash already, or
+/// somebody has taken it away: whatever stands in its place by now.
+pub(super) fn is_moved(repo: &Repo, task: &Task) -> bool {
+    if in_trash(task) || !task.path.exists() {
+        return true;
+    }
+    healthy_entry(repo, task).is_err() && absence::of(repo, task).is_none()
+}
+
+fn in_trash(task: &Task) -> bool {
     let moved = |trash: &Stored| Place::at(&trash.0).tree().exists();
-    task.trash.as_ref().is_some_and(moved) || !task.path.exists()
+    task.trash.as_ref().is_some_and(moved)
 }
 
 /// Finishes a removal that was killed after its folder had gone.
@@ -120,6 +128,9 @@ pub(super) fn is_moved(task: &Task) -> bool {
 /// # Errors
 /// When its snapshot cannot be found, or a step fails again.
 pub(super) fn resume(repo: &Repo, task: &Task) -> Result<Gone> {
+    if !in_trash(task) {
+        absence::require_present(repo, task)?;
+    }
     let trash = Found::all(repo)?
         .into_iter()
         .rev()
@@ -207,7 +218,7 @@ fn carry_out(
     }
     let branch = head.branch.map(|b| b.to_string());
     let done = finish(repo, &leaving, branch, head.commit, wish.leaving);
-    if done.is_err() && !is_moved(&leaving) {
+    if done.is_err() && !is_moved(repo, &leaving) {
         stay(repo, task, &copies, place, &trash)?;
     }
     let branch_deleted = done?;

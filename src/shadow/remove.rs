@@ -121,7 +121,7 @@ pub(super) fn remove_any(repo: &Repo, task: &Task, wish: Wish, ui: &mut Ui) -> R
             }
             removal::forget_finished(repo, task, wish).map(Outcome::Forgotten)
         }
-        Phase::Removing if removal::is_moved(task) => {
+        Phase::Removing if removal::is_moved(repo, task) => {
             removal::resume(repo, task).map(|gone| Outcome::Gone(Box::new(gone)))
         }
         Phase::Adding => take_back(repo, task, wish, ui),
