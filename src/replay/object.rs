@@ -95,17 +95,44 @@ impl RawCommit {
             .map(|(_, value)| value)
     }
 
-    /// The id in the `tree` header.
+    /// The id of the tree, which git reads in the first header and nowhere else.
     pub fn tree(&self) -> Option<ObjectId> {
-        ObjectId::from_hex(self.field("tree")?).ok()
+        let (name, value) = self.fields().next()?;
+        (name == "tree").then(|| ObjectId::from_hex(value).ok())?
     }
 
-    /// The ids in the `parent` headers; what is no id is left out.
+    /// The ids of the parents, which git reads right behind the tree and nowhere
+    /// else; what is no id is left out.
     pub fn parents(&self) -> Vec<ObjectId> {
         self.fields()
-            .filter(|(name, _)| *name == "parent")
+            .skip(1)
+            .take_while(|(name, _)| *name == "parent")
             .filter_map(|(_, value)| ObjectId::from_hex(value).ok())
             .collect()
+    }
+
+    /// Why git could not parse it, or would read other parts in it than these
+    /// (`parse_commit_buffer` in git's commit.c); `None` when both see the same.
+    pub fn defect(&self) -> Option<&'static str> {
+        if Self::cut(&self.content()) != *self {
+            return Some("the headers do not end where the message begins");
+        }
+        let mut fields = self.fields();
+        let is_id = |value: &BStr| value.to_str().ok().and_then(object_id).is_some();
+        match fields.next() {
+            Some((name, value)) if name == "tree" && is_id(value) => {}
+            _ => return Some("they do not begin with a tree"),
+        }
+        let mut parents = fields.by_ref().take_while(|(name, _)| *name == "parent");
+        if !parents.all(|(_, value)| is_id(value)) {
+            return Some("a parent is no object id");
+        }
+        let is_folded = |(name, value): (&BStr, &BStr)| {
+            matches!(name.as_bytes(), b"author" | b"committer") && value.contains(&b'\n')
+        };
+        self.fields()
+            .any(is_folded)
+            .then_some("an author or a committer goes on in a second line")
     }
 
     /// This commit with another tree and other parents. What signed the old one
@@ -117,9 +144,10 @@ impl RawCommit {
         for parent in parents {
             line(&mut headers, "parent", parent.to_string().as_bytes());
         }
-        for (name, value) in self.fields() {
+        let mut fields = self.fields().skip(1).peekable();
+        while fields.next_if(|(name, _)| *name == "parent").is_some() {}
+        for (name, value) in fields {
             let is_kept = match name.as_bytes() {
-                b"tree" | b"parent" => false,
                 name if is_signature(name) => false,
                 b"mergetag" => parents
                     .iter()
@@ -209,6 +237,27 @@ mod tests {
         assert_eq!(fields[1], ("gpgsig".into(), "one\n two\n ".into()));
         assert_eq!(raw.field("author"), Some("a <b> 1 +0000".into()));
         assert!(raw.is_signed());
+    }
+
+    #[test]
+    fn tree_and_parents_stand_where_git_reads_them() {
+        let check = |headers: &str, parents: usize, is_sound: bool| {
+            let raw = RawCommit {
+                headers: headers.replace("ID", TREE).into_bytes(),
+                message: Some(b"m".to_vec()),
+            };
+            assert_eq!(raw.parents().len(), parents, "{headers}");
+            assert_eq!(raw.defect().is_none(), is_sound, "{headers}: {:?}", raw.defect());
+        };
+        check("tree ID\nparent ID\nparent ID\nauthor a\n", 2, true);
+        check("tree ID\nauthor a\nparent ID\n", 0, true);
+        check("tree ID\nauthor a\ngpgsig x\n parent ID\n", 0, true);
+        check("tree ID\nparent x\n", 0, false);
+        check("parent ID\ntree ID\n", 0, false);
+        check("tree ID\nauthor a\n\nm", 0, false);
+        check("tree ID\nauthor a", 0, false);
+        check("tree ID\nauthor a\n b\n", 0, false);
+        check("", 0, false);
     }
 
     #[test]

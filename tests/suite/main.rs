@@ -54,6 +54,8 @@ mod replay_isolation;
 mod replay_journal;
 mod replay_malformed;
 mod replay_name;
+mod replay_raw;
+mod replay_refs;
 mod replay_session;
 mod shadow_add;
 mod shadow_branches;

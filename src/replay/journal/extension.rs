@@ -9,7 +9,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 use serde_json::{Map, Value, json};
 
-use crate::error::{Context, Result, ensure};
+use crate::error::{Context, Result, bail, ensure};
 use crate::replay::journal::fields::Fields;
 use crate::replay::journal::workspace::{Commit, Identity};
 use crate::replay::object::{RawCommit, cut_identity, object_id};
@@ -73,21 +73,25 @@ impl Extension {
     /// # Errors
     /// Names the first field that does not.
     pub(super) fn agree(&self, commit: &Commit) -> Result<()> {
+        if let Some(defect) = self.raw.defect() {
+            bail!("'x' is no commit: {defect}");
+        }
         let content = self.raw.content();
         let id = gix::objs::compute_hash(commit.oid.kind(), Kind::Commit, &content)?;
-        let identity = |name: &str| self.raw.field(name).map(|value| Identity::shown(value));
+        // One that stands twice must say the same twice: readers take different ones.
+        let is_identity = |name: &str, readable: &Identity| {
+            let mut found = self.raw.fields().filter(|(n, _)| *n == name).peekable();
+            match found.peek() {
+                None => *readable == Identity::default(),
+                Some(_) => found.all(|(_, value)| Identity::shown(value) == *readable),
+            }
+        };
         let message = String::from_utf8_lossy(self.raw.message.as_deref().unwrap_or_default());
         let facts = [
             ("tree", self.raw.tree() == Some(commit.tree)),
             ("parents", self.raw.parents() == self.parents),
-            (
-                "author",
-                identity("author").unwrap_or_default() == commit.author,
-            ),
-            (
-                "committer",
-                identity("committer").unwrap_or_default() == commit.committer,
-            ),
+            ("author", is_identity("author", &commit.author)),
+            ("committer", is_identity("committer", &commit.committer)),
             ("message", message == commit.message),
             ("oid", id == commit.oid),
         ];

@@ -1,0 +1,1 @@
+//! The branch that a replay makes.
