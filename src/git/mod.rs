@@ -16,6 +16,7 @@ pub mod quote;
 pub mod refs;
 pub mod remote;
 pub mod talk;
+pub mod transaction;
 pub mod wrapped;
 
 pub use gix::ObjectId;

@@ -16,11 +16,12 @@ pub fn quoted(path: &BStr) -> String {
         {
             text.to_owned()
         }
-        _ => escaped(path),
+        _ => in_quotes(path),
     }
 }
 
-fn escaped(path: &BStr) -> String {
+/// `path` in double quotes, whatever is in it.
+pub fn in_quotes(path: &BStr) -> String {
     let mut text = String::from("\"");
     for byte in path.iter() {
         match byte {

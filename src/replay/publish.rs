@@ -4,6 +4,7 @@
 use gix::ObjectId;
 
 use crate::error::{Context, Result, ensure, hinted};
+use crate::git::transaction::RefChange;
 use crate::git::{ByteSlice, Repo};
 use crate::replay::rebuild::Verdict;
 use crate::replay::store::Store;
@@ -72,26 +73,29 @@ impl Branch {
         self.old == Some(self.tip)
     }
 
-    /// Moves the new objects of `store` into the repository, then makes the branch.
-    pub(super) fn publish(&self, repo: &Repo, store: Store) -> Result<()> {
-        store
-            .publish(repo)
-            .context("cannot store the rebuilt objects")?;
+    /// Moves the new objects of `store` into the repository and makes the branch.
+    /// Whatever can refuse the branch is asked before.
+    pub(super) fn publish(&self, repo: &Repo, mut store: Store) -> Result<()> {
+        const CANNOT_STORE: &str = "cannot store the rebuilt objects";
+        let quarantine = store.quarantine(repo).context(CANNOT_STORE)?;
+        let change = RefChange {
+            name: &format!("refs/heads/{}", self.name),
+            old: self.old,
+            new: self.tip,
+            reason: "replay: rebuilt from a journal",
+        };
+        let prepared = repo.prepare_ref(change, &quarantine).map_err(|why| {
+            hinted(
+                format!("cannot make the branch '{}': {why}", self.name),
+                "name another one by --branch",
+            )
+        })?;
         crash::point();
-        let zero = ObjectId::null(self.tip.kind());
-        let old = self.old.unwrap_or(zero);
-        let line = format!("update refs/heads/{}\0{}\0{old}\0", self.name, self.tip);
-        repo.git_unhooked([
-            "update-ref",
-            "--stdin",
-            "-z",
-            "-m",
-            "replay: rebuilt from a journal",
-        ])
-        .input(line)
-        .stdout()
-        .with_context(|| format!("cannot make the branch '{}'", self.name))?;
-        Ok(())
+        store.publish(repo).context(CANNOT_STORE)?;
+        crash::point();
+        prepared
+            .commit()
+            .with_context(|| format!("cannot make the branch '{}'", self.name))
     }
 }
 

@@ -195,14 +195,23 @@ impl Store {
         Ok(())
     }
 
-    /// Moves all new objects into the repository.
-    pub(super) fn publish(mut self, repo: &Repo) -> Result<()> {
+    /// Puts all new objects where git can see them and the repository does not
+    /// have them yet: into this object store.
+    pub(super) fn quarantine(&mut self, repo: &Repo) -> Result<PathBuf> {
         ensure!(self.place == Place::InStore, "this replay writes nothing");
         let is_small = self.pack.len() < FEW && self.pack.size() < SMALL;
         if self.room.is_none() && is_small {
-            return unpack(repo, self.pack.stream()?);
+            let pack = std::mem::replace(&mut self.pack, Pack::new(self.hash)).stream()?;
+            let objects = self.room()?.objects();
+            unpack(repo, &objects, pack)?;
+            return Ok(objects);
         }
         self.complete(true)?;
+        Ok(self.room()?.objects())
+    }
+
+    /// Moves what is in the quarantine into the repository.
+    pub(super) fn publish(mut self, repo: &Repo) -> Result<()> {
         let from = self.room()?.objects();
         migrate::objects(&from, &self.store, repo.sharing())
     }
@@ -235,10 +244,11 @@ fn objects_at(objects: &Path, hash: HashKind) -> Result<gix::odb::Handle> {
     gix::odb::at(objects, hash).with_context(|| format!("cannot open '{}'", objects.display()))
 }
 
-/// Stores the objects of a small pack loose, as a fetch of this size does.
-fn unpack(repo: &Repo, pack: Vec<u8>) -> Result<()> {
+/// Stores the objects of a small pack loose in `objects`, as a fetch of this size does.
+fn unpack(repo: &Repo, objects: &Path, pack: Vec<u8>) -> Result<()> {
     crash::point();
     repo.git_unhooked(["unpack-objects", "-q"])
+        .env("GIT_OBJECT_DIRECTORY", objects)
         .input(pack)
         .stdout()?;
     Ok(())

@@ -58,7 +58,7 @@ fn scene(commits: usize, options: &str) -> (Repo, String, String) {
 #[test]
 fn a_small_replay_can_be_killed_anywhere() {
     let (repo, tip, journal) = scene(2, "");
-    assert_eq!(kill_at_every_step(&repo, &journal, &tip), 2);
+    assert!(kill_at_every_step(&repo, &journal, &tip) >= 4);
 }
 
 #[test]
