@@ -68,6 +68,24 @@ impl Repo {
         }
     }
 
+    /// Whether the ref called `name` (in full) points at another ref, there or not.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn is_symbolic_ref(&self, name: &str) -> Result<bool> {
+        if !self.backend().is_files() {
+            let target = self.git(["symbolic-ref", "-q", name]).answer()?;
+            return Ok(target.is_some());
+        }
+        let found = self
+            .gix()
+            .try_find_reference(name)
+            .with_context(|| format!("cannot read the ref '{name}'"))?;
+        Ok(found.is_some_and(|found| {
+            matches!(found.target(), gix::refs::TargetRef::Symbolic(_))
+        }))
+    }
+
     /// A ref of ours, if its file or the lack of both kinds of files says enough: gix
     /// looks in six places for each, several times a save.
     fn loose_of_ours(&self, name: &BStr) -> Option<Option<ObjectId>> {

@@ -1,9 +1,12 @@
 //! The branch that a replay makes: chosen before anything is written, and
 //! written last, at once, with the old value that was seen.
 
+use std::fs;
+use std::path::PathBuf;
+
 use gix::ObjectId;
 
-use crate::error::{Context, Result, ensure, hinted};
+use crate::error::{Context, Result, hinted};
 use crate::git::transaction::RefChange;
 use crate::git::{ByteSlice, Repo};
 use crate::replay::rebuild::Verdict;
@@ -32,15 +35,16 @@ impl Branch {
         tip: ObjectId,
     ) -> Result<Self> {
         let name = match wanted {
-            Some(name) => name.to_owned(),
+            Some(name) => spelled_out(repo, name)?,
             None => format!("replay/{}-{}", component(journal), tip.to_hex_with_len(7)),
         };
         let full = format!("refs/heads/{name}");
-        let is_valid = repo.git(["check-ref-format", &full]).answer()?.is_some();
-        ensure!(
-            is_valid && !name.starts_with('-'),
-            "'{name}' is no name for a branch"
-        );
+        if repo.is_symbolic_ref(&full)? {
+            return Err(hinted(
+                format!("the branch '{name}' is a symbolic ref to another one"),
+                "name a branch of its own by --branch",
+            ));
+        }
         let old = repo.find_ref(full.as_str().into())?;
         let branch = Branch { name, tip, old };
         if branch.is_there() {
@@ -51,6 +55,12 @@ impl Branch {
             return Err(hinted(
                 format!("the branch '{name}' is checked out in '{worktree}'"),
                 "replay to another name, then run 'git merge --ff-only <name>' there",
+            ));
+        }
+        if is_in_use(repo, name)? {
+            return Err(hinted(
+                format!("the branch '{name}' is in the middle of a rebase or bisect"),
+                "end that first, or name another one by --branch",
             ));
         }
         match old {
@@ -97,6 +107,42 @@ impl Branch {
             .commit()
             .with_context(|| format!("cannot make the branch '{}'", self.name))
     }
+}
+
+/// The branch that git means by `name` (`@{-1}` is the one before).
+fn spelled_out(repo: &Repo, name: &str) -> Result<String> {
+    let output = repo.git(["check-ref-format", "--branch", name]).output()?;
+    if !output.status.success() {
+        return Err(hinted(
+            format!("'{name}' is no name for a branch"),
+            "git-check-ref-format(1) says what is one",
+        ));
+    }
+    let line = String::from_utf8(output.stdout).context("a branch name is not UTF-8")?;
+    Ok(line.trim_end_matches('\n').to_owned())
+}
+
+/// Whether a worktree comes back to the branch `name` at the end of a rebase or a
+/// bisect, or a rebase moves it (`prepare_checked_out_branches` in git's branch.c).
+fn is_in_use(repo: &Repo, name: &str) -> Result<bool> {
+    let full = format!("refs/heads/{name}");
+    let mut folders = vec![repo.common_dir().to_owned()];
+    if let Ok(entries) = fs::read_dir(repo.common_dir().join("worktrees")) {
+        for entry in entries {
+            folders.push(entry.context("cannot list the worktrees")?.path());
+        }
+    }
+    let lines = |file: PathBuf| fs::read(file).unwrap_or_default();
+    Ok(folders.iter().any(|folder| {
+        let names = |file: &str, wanted: &str| {
+            let text = lines(folder.join(file));
+            text.lines().any(|line| line == wanted.as_bytes())
+        };
+        names("rebase-merge/head-name", &full)
+            || names("rebase-merge/update-refs", &full)
+            || names("rebase-apply/head-name", &full)
+            || names("BISECT_START", name)
+    }))
 }
 
 /// The worktree in which the branch `full` is checked out.
