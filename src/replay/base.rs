@@ -16,12 +16,18 @@ pub(super) fn find(
     workspace: &Workspace,
     from: Option<ObjectId>,
 ) -> Result<Option<ObjectId>> {
+    let Some(baseline) = workspace.baseline else {
+        if from.is_some() {
+            return Err(hinted(
+                "the recorded history begins with a root commit, so it stands on no commit",
+                "leave --from out",
+            ));
+        }
+        return Ok(None);
+    };
     if from.is_some() {
         return Ok(from);
     }
-    let Some(baseline) = workspace.baseline else {
-        return Ok(None);
-    };
     if store.commit(baseline.commit)?.is_some() {
         return Ok(Some(baseline.commit));
     }

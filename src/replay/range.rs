@@ -68,7 +68,8 @@ impl Range {
             commits.push((id, raw));
         }
         let baseline = match commits.first() {
-            Some((_, raw)) => raw.parents().first().copied(),
+            // A root commit in the middle of a history stands on what was named.
+            Some((_, raw)) => raw.parents().first().copied().or(old),
             None => Some(new),
         };
         Ok(Range { baseline, commits })

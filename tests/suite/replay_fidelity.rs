@@ -463,8 +463,21 @@ fn merges_and_roots_are_rebuilt_and_plain_readers_are_told() {
     let entry = workspace(&repo.journal("../merge.json"));
     assert_eq!(
         entry["unavailable"],
-        "the history begins with a root commit"
+        "the history is not a straight line of commits"
     );
+    // It stands on what was named, though a root commit comes first, and so --from counts.
+    assert_eq!(entry["baseline"]["commit"], repo.oid("main~2"));
+    let path = repo.path("../merge.json").display().to_string();
+    let clone = repo.fresh("main~2");
+    clone.git("commit -q --amend -m other").ok();
+    let branch = clone.replay(&format!("{path} --from HEAD")).ok().out();
+    assert_eq!(clone.oid(&format!("{branch}~2")), clone.oid("HEAD"));
+    assert_eq!(clone.oid(&format!("{branch}~1^2")), repo.oid("other"));
+    let all = repo.path("../all.json").display().to_string();
+    clone
+        .replay(&format!("{all} --from HEAD"))
+        .fails(128)
+        .says("the recorded history begins with a root commit");
     repo.replay("record main~2..main~1 --no-prompt -o ../outside.json")
         .ok();
     let mut journal = repo.journal("../outside.json");
