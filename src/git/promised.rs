@@ -42,16 +42,20 @@ impl Repo {
 
 impl Promisor {
     /// Fetches `ids` at once, as git itself does for one of them; what no remote
-    /// has stays missing.
+    /// has stays missing. They come into the object store `into`, which must have
+    /// the repository's for an alternate, or else into the repository's own.
     ///
     /// # Errors
     /// When git cannot be started.
-    pub fn fetch(&self, ids: &[ObjectId]) -> Result<()> {
+    pub fn fetch(&self, ids: &[ObjectId], into: Option<&Path>) -> Result<()> {
         let wanted: String = ids.iter().map(|id| format!("{id}\n")).collect();
         for remote in &self.remotes {
             // `fetch_objects` of git's promisor-remote.c.
-            let output = self
-                .git()
+            let mut git = self.git();
+            if let Some(objects) = into {
+                git = git.env("GIT_OBJECT_DIRECTORY", objects);
+            }
+            let output = git
                 .args(["-c", "fetch.negotiationAlgorithm=noop", "fetch"])
                 .arg(remote.to_os_str_lossy())
                 .args(["--no-tags", "--no-write-fetch-head", "--no-auto-gc", "-q"])

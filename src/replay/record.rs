@@ -18,7 +18,6 @@ use crate::replay::object::RawCommit;
 use crate::replay::plain::{self, Plain};
 use crate::replay::prompts::Prompts;
 use crate::replay::range::Range;
-use crate::replay::room::Place;
 use crate::replay::store::Store;
 use crate::replay::words::counted;
 use crate::replay::{leaks, output, promised, proof, session};
@@ -82,7 +81,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     if !output::may_write(&arguments.output, arguments.yes, ui)? {
         return Ok(Exit::No);
     }
-    let mut store = Store::open(&repo, Place::Outside)?;
+    let mut store = Store::for_record(&repo)?;
     let prompts = arguments.prompts.read()?;
     let (range, exit) = match &arguments.range {
         Some(words) => (Range::named(&repo, &store, words)?, Exit::Done),
@@ -114,7 +113,7 @@ fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit
     let exit = Exit::of(Child::as_called(program).args(rest).status()?);
     let range = match repo.head()?.commit {
         // Opened anew: the command may have packed or pruned what was there.
-        Some(after) => Range::between(repo, &Store::open(repo, Place::Outside)?, before, after)?,
+        Some(after) => Range::between(repo, &Store::for_record(repo)?, before, after)?,
         None => Range::default(),
     };
     if let (Some(before), Some(baseline)) = (before, range.baseline)

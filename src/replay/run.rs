@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "name", conflicts_with = "check")]
     branch: Option<String>,
     /// Only check: write nothing at all
-    #[arg(long)]
+    #[arg(long, conflicts_with = "session")]
     check: bool,
     #[command(flatten)]
     prompts: Prompts,

@@ -36,20 +36,40 @@ pub(super) struct Store {
     odb: gix::odb::Handle,
     /// Where the missing objects of a partial clone come from.
     promisor: Option<Promisor>,
+    /// Whether they come into the room and not into the repository.
+    fetches_apart: bool,
     pack: Pack,
     /// What a tree in the making needs; kept or dropped as a whole.
     staged: Vec<(ObjectId, Kind, Vec<u8>)>,
 }
 
 impl Store {
-    /// The objects of `repo` with a place for new ones.
+    /// The objects of `repo` with a place for new ones, and for what a partial
+    /// clone fetches meanwhile.
     pub(super) fn open(repo: &Repo, place: Place) -> Result<Self> {
+        let mut store = Self::reading(repo, place)?;
+        if store.promisor.is_some() {
+            store.room()?;
+            store.fetches_apart = true;
+            store.reopen()?;
+        }
+        Ok(store)
+    }
+
+    /// The objects of `repo` to record from: what a partial clone must fetch for
+    /// that, it keeps, since the proof of the record needs it again.
+    pub(super) fn for_record(repo: &Repo) -> Result<Self> {
+        Self::reading(repo, Place::Outside)
+    }
+
+    fn reading(repo: &Repo, place: Place) -> Result<Self> {
         let hash = repo.gix().object_hash();
         let store = repo.common_dir().join("objects");
         Ok(Store {
             odb: objects_at(&store, hash)?,
             store,
             promisor: repo.promisor(),
+            fetches_apart: false,
             place,
             hash,
             room: None,
@@ -180,10 +200,17 @@ impl Store {
         let is_here = |id: &ObjectId| self.pack.contains(id) || self.odb.exists(id);
         let missing: BTreeSet<ObjectId> = ids.into_iter().filter(|id| !is_here(id)).collect();
         if !missing.is_empty() {
-            promisor.fetch(&missing.into_iter().collect::<Vec<_>>())?;
+            let missing: Vec<ObjectId> = missing.into_iter().collect();
+            promisor.fetch(&missing, self.apart().as_deref())?;
             self.reopen()?;
         }
         Ok(())
+    }
+
+    /// Where fetched objects come, when it is not the repository.
+    fn apart(&self) -> Option<PathBuf> {
+        let room = self.room.as_ref().filter(|_| self.fetches_apart);
+        room.map(Room::objects)
     }
 
     fn complete(&mut self, synced: bool) -> Result<()> {
@@ -224,7 +251,7 @@ impl Objects for Store {
         }
         let mut found = self.find(id)?;
         if let (None, Some(promisor)) = (&found, &self.promisor) {
-            promisor.fetch(&[id])?;
+            promisor.fetch(&[id], self.apart().as_deref())?;
             found = self.find(id)?;
         }
         let (found, content) =

@@ -423,6 +423,53 @@ fn filters_and_lfs_pointers_stay_what_is_in_the_tree() {
 }
 
 #[test]
+fn a_check_in_a_partial_clone_writes_nothing() {
+    for filter in ["--filter=blob:none", "--filter=tree:0"] {
+        let repo = base();
+        repo.replay("record main..run --no-prompt --patches=text -o ../j.json")
+            .ok();
+        let bare = repo.read("../j.json");
+        let plain = bare.replace("diff --git a/dir/a ", "diff -u a/dir/a ");
+        repo.write("../plain.json", plain);
+        let clone = partial(&repo, "main", filter);
+        let before = bytes_below(clone.root());
+        for name in ["j", "plain"] {
+            let journal = repo.path(format!("../{name}.json")).display().to_string();
+            for command in ["--check", "--branch a..b", "--prompt a --prompt b"] {
+                let outcome = clone.program("git-replay", &format!("{journal} {command}"));
+                let code = match command {
+                    "--check" => 0,
+                    "--branch a..b" => 128,
+                    _ => 1,
+                };
+                outcome.fails(code);
+                assert!(bytes_below(clone.root()) == before, "{filter} {name} {command}");
+            }
+            clone.program("git-replay", &format!("test {journal}")).ok();
+            assert!(bytes_below(clone.root()) == before, "{filter} {name} test");
+            clone.program("git-replay", &format!("show -p {journal}")).ok();
+            assert!(bytes_below(clone.root()) == before, "{filter} {name} show");
+        }
+        let branch = clone
+            .program("git-replay", &repo.path("../j.json").display().to_string())
+            .ok()
+            .out();
+        assert_eq!(clone.oid(&branch), repo.oid("run"));
+        clone.git("fsck").ok();
+    }
+}
+
+#[test]
+fn a_check_takes_no_session() {
+    let repo = recorded();
+    let before = bytes_below(repo.root());
+    repo.replay("../j.json --check --events --session s")
+        .fails(129)
+        .says("--session");
+    assert!(bytes_below(repo.root()) == before);
+}
+
+#[test]
 fn a_check_and_every_failure_leave_no_trace() {
     let repo = recorded();
     let clone = repo.fresh("main");

@@ -121,6 +121,9 @@ fn a_storage_folder_of_outpost_is_read() {
     repo.replay("../storage#two")
         .ok()
         .says("branch 'replay/two-");
+    repo.replay("bisect ../j.json ../storage#one")
+        .ok()
+        .says("they do not part");
     repo.replay("../storage#../two").fails(128);
     repo.replay("../storage#three").fails(128);
     // A log that was changed while it was read, a loop, a header of another size, a link.
