@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use crate::error::{Context, Result};
 use crate::git::ByteSlice;
 use crate::git::command::Child;
+use crate::git::quote::in_quotes;
 use crate::state::crash;
 use crate::state::file::explain;
 
@@ -63,14 +64,7 @@ impl Room {
         };
         let config = format!("[core]\n{format}\tbare = true\n\tattributesFile = /dev/null\n");
         self.write("config", config.as_bytes())?;
-        let store = self.store.as_os_str().as_bytes();
-        // One path a line; a path with a line break or a leading mark must be quoted.
-        let line =
-            match store.contains(&b'\n') || store.starts_with(b"\"") || store.starts_with(b"#") {
-                true => crate::git::quote::quoted(store.as_bstr()).into_bytes(),
-                false => store.to_vec(),
-            };
-        self.write("objects/info/alternates", &[&line, &b"\n"[..]].concat())
+        self.write("objects/info/alternates", &alternates(&self.store))
     }
 
     /// Writes a small file of its own.
@@ -116,4 +110,23 @@ impl Room {
             .current_dir(self.path())
             .args(arguments)
     }
+}
+
+/// The store and all that it borrows from, one path a line: of an alternate's own
+/// alternates git takes only absolute paths.
+fn alternates(store: &Path) -> Vec<u8> {
+    let borrowed = gix::odb::alternate::resolve(store.to_owned(), Path::new("/"));
+    // A broken one is git's to judge.
+    let borrowed = borrowed.unwrap_or_default();
+    let mut lines = Vec::new();
+    for path in std::iter::once(store).chain(borrowed.iter().map(PathBuf::as_path)) {
+        let path = path.as_os_str().as_bytes();
+        // A path with a line break or a leading mark must be quoted.
+        match path.contains(&b'\n') || path.starts_with(b"\"") || path.starts_with(b"#") {
+            true => lines.extend(in_quotes(path.as_bstr()).into_bytes()),
+            false => lines.extend_from_slice(path),
+        }
+        lines.push(b'\n');
+    }
+    lines
 }

@@ -460,6 +460,33 @@ fn a_check_in_a_partial_clone_writes_nothing() {
 }
 
 #[test]
+fn objects_borrowed_by_a_relative_path_are_found() {
+    // Text patches without ids are left to git, which reads through the room.
+    let repo = base();
+    repo.replay("record main..run --no-prompt --patches=text -o ../j.json")
+        .ok();
+    let bare: Vec<String> = repo
+        .read("../j.json")
+        .split("\\n")
+        .filter(|line| !line.starts_with("index ") || line.starts_with("index 000"))
+        .map(str::to_owned)
+        .collect();
+    repo.write("../j.json", bare.join("\\n"));
+    let tip = repo.oid("run");
+    repo.git("branch -q -D run").ok();
+    repo.git("clone -q --shared . ../borrower").ok();
+    let borrower = repo.in_dir("../borrower");
+    let name = repo.root().file_name().unwrap().to_str().unwrap().to_owned();
+    repo.write(
+        "../borrower/.git/objects/info/alternates",
+        format!("../../../{name}/.git/objects\n"),
+    );
+    let branch = borrower.replay("../j.json --branch rebuilt").ok().out();
+    assert_eq!(borrower.oid(&branch), tip);
+    borrower.git("fsck").ok();
+}
+
+#[test]
 fn a_check_takes_no_session() {
     let repo = recorded();
     let before = bytes_below(repo.root());
