@@ -1,6 +1,6 @@
 //! What a trajectory knows of a run: its prompts, tools, usage and failure.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,10 +35,9 @@ const FAILURES: &[(&str, &str)] = &[
 pub(super) fn parts(repo: &Repo, id: &str) -> Result<Vec<Part>> {
     let stem = stem(repo, id)?;
     let folder = folder(repo);
-    let mut events = read(&folder.join(format!("{stem}.jsonl")))?;
-    // What hooks saw first: a transcript adds what only it knows.
-    events.extend(read(&folder.join(format!("{stem}.import.jsonl")))?);
-    let parts = told(events);
+    let live = read(&folder.join(format!("{stem}.jsonl")))?;
+    let imported = read(&folder.join(format!("{stem}.import.jsonl")))?;
+    let parts = told(together(live, imported));
     if parts.is_empty() {
         return Err(hinted(
             format!("the trajectory '{stem}' holds no prompt"),
@@ -106,9 +105,42 @@ fn read(path: &Path) -> Result<Vec<Stored>> {
     Ok(events)
 }
 
-/// What is counted once, although hooks and a transcript both tell it.
+/// What hooks saw, and what only the transcript knows. Both tell of a prompt under
+/// ids of their own: each one of the hooks answers for one of the same text.
+fn together(live: Vec<Stored>, imported: Vec<Stored>) -> Vec<Stored> {
+    let mut told: HashMap<(Option<u64>, String), usize> = HashMap::new();
+    for event in live.iter().filter(|event| is_prompt(event)) {
+        *told.entry(whole(event)).or_default() += 1;
+    }
+    let mut events = live;
+    for event in imported {
+        if is_prompt(&event)
+            && let Some(count) = told.get_mut(&whole(&event)).filter(|count| **count > 0)
+        {
+            *count -= 1;
+            continue;
+        }
+        events.push(event);
+    }
+    events
+}
+
+/// Whether it is a prompt of the user, not one that an agent gave to another.
+fn is_prompt(event: &Stored) -> bool {
+    event.kind == "prompt" && event.agent_id.is_none()
+}
+
+/// All that is known of the text of a prompt.
+fn whole(event: &Stored) -> (Option<u64>, String) {
+    let fields = event.fields();
+    let chars = fields.get("chars").and_then(Value::as_u64);
+    (chars, prompt_text(&fields).to_owned())
+}
+
+/// What is counted once, although it stands in the logs more than once.
 #[derive(Default)]
 struct Seen {
+    /// By the id of the event.
     prompts: HashSet<String>,
     calls: HashSet<String>,
     tools: HashSet<(String, String)>,
@@ -122,8 +154,7 @@ fn told(mut events: Vec<Stored>) -> Vec<Part> {
     for event in &events {
         let fields = event.fields();
         if event.kind == "prompt" {
-            let head: String = prompt_text(&fields).chars().take(120).collect();
-            if event.agent_id.is_none() && seen.prompts.insert(head) {
+            if is_prompt(event) && seen.prompts.insert(event.event_id.clone()) {
                 parts.push(prompt(&fields));
                 began = event.ms();
             }

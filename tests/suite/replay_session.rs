@@ -132,6 +132,45 @@ fn prompts_tools_and_usage_come_from_the_trajectory() {
 }
 
 #[test]
+fn every_prompt_is_a_turn_however_it_begins() {
+    let same = "x".repeat(130);
+    let repo = session(&[
+        prompt(&format!("{same}one")),
+        prompt("continue"),
+        prompt(&format!("{same}two")),
+        prompt("continue"),
+    ]);
+    // The transcript knows all of them, and one that the hooks missed.
+    log(
+        &repo,
+        "claude-s1.import.jsonl",
+        &[
+            prompt(&format!("{same}one")),
+            prompt("continue"),
+            prompt(&format!("{same}two")),
+            prompt("continue"),
+            prompt("continue"),
+        ],
+    );
+    // A line that was written twice is one event.
+    let path = repo.common_dir().join("harness/trajectories/claude-s1.jsonl");
+    let first = repo.read(&path).lines().next().unwrap().to_owned();
+    repo.append(&path, format!("{first}\n"));
+    repo.replay("record main..run --session s1 -o ../j.json")
+        .ok();
+    let shown = repo.replay("show ../j.json --json").ok().json();
+    let turns = shown["turns"].as_array().unwrap();
+    let mut prompts: Vec<&str> = turns
+        .iter()
+        .map(|turn| turn["prompt"].as_str().unwrap())
+        .collect();
+    assert_eq!(prompts.len(), 5, "{prompts:?}");
+    prompts.sort_unstable();
+    assert_eq!(prompts[..3], ["continue"; 3]);
+    assert!(prompts[3].ends_with("one") && prompts[4].ends_with("two"));
+}
+
+#[test]
 fn a_session_that_failed_is_recorded_as_one() {
     let repo = session(&[
         prompt("do it"),
