@@ -59,7 +59,8 @@ pub(super) struct Verdict {
     pub(super) fsck: Vec<(ObjectId, &'static str)>,
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
-    pub(super) failure: Option<Failure>,
+    /// The turns that failed as recorded, and how.
+    pub(super) failures: Vec<(usize, Failure)>,
 }
 
 /// One rebuilt commit.
@@ -169,7 +170,9 @@ impl Replay<'_> {
             }
             self.verdict.turns = number;
             self.verdict.text.clone_from(&turn.text);
-            self.verdict.failure.clone_from(&turn.failure);
+            if let Some(failure) = &turn.failure {
+                self.verdict.failures.push((number, failure.clone()));
+            }
             if let Some(usage) = turn.usage {
                 let sum = self.verdict.usage.unwrap_or_default();
                 self.verdict.usage = Some(if sum == Usage::default() {

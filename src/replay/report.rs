@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Context, Result};
 use crate::replay::divergence::short;
-use crate::replay::journal::Journal;
+use crate::replay::journal::{Failure, Journal};
 use crate::replay::rebuild::Verdict;
 use crate::replay::words::counted;
 use crate::ui::Ui;
@@ -81,12 +81,18 @@ pub(super) fn document(journal: &Journal, verdict: &Verdict, made: &Made) -> Val
         "incomparable": incomparable,
         "divergences": verdict.divergences,
         "softened": softened(verdict),
-        "failure": verdict.failure.as_ref().map(|f| json!({"code": f.code, "message": f.message})),
+        "failure": failures(verdict).last(),
+        "failures": failures(verdict),
         "text": verdict.text,
         "usage": verdict.usage.map(|usage| json!({"recorded": true, "tokens": usage})),
         "fsck": fsck,
         "torn_line": journal.torn(),
     })
+}
+
+fn failures(verdict: &Verdict) -> Vec<Value> {
+    let document = |(turn, failure): &(usize, Failure)| json!({"turn": turn, "code": failure.code, "message": failure.message});
+    verdict.failures.iter().map(document).collect()
 }
 
 /// Divergences that did not end the replay.
@@ -133,9 +139,9 @@ pub(super) fn tell(
     if let Some(branch) = made.branch().filter(|_| names_branch) {
         writeln!(ui.out, "{branch}").context("cannot write to standard output")?;
     }
-    if let Some(failure) = &verdict.failure {
+    for (turn, failure) in &verdict.failures {
         ui.say(format_args!(
-            "the recorded run failed ({}): {}",
+            "turn {turn}: the recorded run failed ({}): {}",
             failure.code, failure.message
         ));
     }

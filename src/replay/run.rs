@@ -103,7 +103,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
             ui,
         )?;
     }
-    let is_well = !verdict.has_ended && verdict.failure.is_none();
+    let is_well = !verdict.has_ended && verdict.failures.is_empty();
     Ok(if is_well { Exit::Done } else { Exit::No })
 }
 

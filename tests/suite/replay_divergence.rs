@@ -314,6 +314,31 @@ fn the_zone_that_writers_lose_is_guessed_when_the_id_proves_it() {
 }
 
 #[test]
+fn a_recorded_failure_of_an_earlier_turn_is_reproduced_too() {
+    let repo = recorded("");
+    edit(&repo, |journal| {
+        let failed = [
+            json!({"kind": "prompt", "source": "agent", "text": "first"}),
+            json!({"kind": "failure", "source": "agent", "message": "it broke"}),
+        ];
+        journal.splice(1..1, failed);
+    });
+    let found = repo.replay("../j.json --json").fails(1).json();
+    let wanted = json!({"turn": 1, "code": "process", "message": "it broke"});
+    assert_eq!(found["failure"], wanted);
+    assert_eq!(found["failures"], json!([wanted]));
+    assert_eq!((&found["turns"], &found["state"]), (&json!(2), &json!("made")));
+    repo.replay("../j.json")
+        .fails(1)
+        .says("turn 1: the recorded run failed (process): it broke");
+    assert_eq!(repo.oid(&branches(&repo)), repo.oid("run"));
+    repo.replay("test ../j.json")
+        .ok()
+        .says("1 passed")
+        .prints("passed   ../j.json: 2 commits with the recorded ids, and its recorded failure (process)");
+}
+
+#[test]
 fn a_recorded_failure_is_reproduced() {
     let repo = recorded("");
     edit(&repo, |journal| {
@@ -325,7 +350,7 @@ fn a_recorded_failure_is_reproduced() {
     let found = repo.replay("../j.json --json").fails(1).json();
     assert_eq!(
         found["failure"],
-        json!({"code": "timeout", "message": "it took too long"})
+        json!({"turn": 1, "code": "timeout", "message": "it took too long"})
     );
     assert_eq!(found["state"], "made");
     repo.replay("../j.json")

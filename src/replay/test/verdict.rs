@@ -110,7 +110,7 @@ fn check(path: &Path, from: Option<ObjectId>) -> Result<Verdict> {
         Verdict::Passed {
             commits: verdict.commits.len(),
             same_ids: verdict.renamed() == 0,
-            failure: verdict.failure,
+            failure: verdict.failures.into_iter().map(|(_, failure)| failure).last(),
         }
     } else {
         Verdict::Diverged(verdict.divergences)
