@@ -184,7 +184,7 @@ fn difference(left: &Step, right: &Step) -> Option<&'static str> {
 fn event_fork(left: &Journal, right: &Journal) -> Result<Option<Fork>> {
     let (a, b) = (trace::of(left)?, trace::of(right)?);
     let count = a.len().max(b.len());
-    Ok((0..count).find(|at| a.get(*at) != b.get(*at)).map(|at| {
+    Ok((0..count).find(|at| !trace::agree(a.get(*at), b.get(*at))).map(|at| {
         let shown = |events: &[Value]| events.get(at).map(Value::to_string).unwrap_or_default();
         let kind = |events: &[Value]| match events.get(at) {
             Some(event) => event["kind"].as_str().unwrap_or("?").to_owned(),

@@ -75,7 +75,13 @@ impl<'a> Difference<'a> {
         for turn in 0..turns {
             let prompt =
                 |journal: &'a Journal| journal.turns.get(turn).map(|t| t.prompt.text.as_str());
-            if prompt(left) != prompt(right) {
+            let is_whole = |journal: &Journal| {
+                let turn = journal.turns.get(turn);
+                turn.is_none_or(|turn| turn.prompt.incomparable.is_none())
+            };
+            let is_both = left.turns.len().min(right.turns.len()) > turn;
+            let is_comparable = !is_both || (is_whole(left) && is_whole(right));
+            if is_comparable && prompt(left) != prompt(right) {
                 prompts.push((turn + 1, prompt(left), prompt(right)));
             }
             let called = |journal: &'a Journal| -> &'a [String] {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::replay::journal::{Journal, write};
+use crate::replay::journal::{Journal, Prompt, write};
 
 /// Kinds that say how a run was measured and carried, not what it did.
 const INCIDENTAL: &[&str] = &[
@@ -38,7 +38,8 @@ const NAMES: &[&str] = &[
 pub(super) fn of(journal: &Journal) -> Result<Vec<Value>> {
     let mut events = Vec::new();
     for turn in &journal.turns {
-        events.push(json!({"kind": "prompt", "text": turn.prompt.text}));
+        let Prompt { text, incomparable } = &turn.prompt;
+        events.push(json!({"kind": "prompt", "text": text, "incomparable": incomparable}));
         for index in &turn.events {
             let text = write::event(journal.container.entry(*index).unwrap_or_default())?;
             let event: Value = serde_json::from_str(&text)?;
@@ -51,6 +52,15 @@ pub(super) fn of(journal: &Journal) -> Result<Vec<Value>> {
         }
     }
     Ok(events)
+}
+
+/// Whether two events say the same, as far as both were recorded.
+pub(super) fn agree(left: Option<&Value>, right: Option<&Value>) -> bool {
+    let is_open = |event: &Value| event["kind"] == "prompt" && !event["incomparable"].is_null();
+    match (left, right) {
+        (Some(a), Some(b)) if a["kind"] == b["kind"] && (is_open(a) || is_open(b)) => true,
+        _ => left == right,
+    }
 }
 
 fn lasting(fields: Map<String, Value>) -> Map<String, Value> {

@@ -219,6 +219,26 @@ fn tools_and_usage_are_compared() {
 }
 
 #[test]
+fn a_prompt_that_was_not_recorded_whole_parts_nothing() {
+    let repo = recorded();
+    repo.replay("record main..run --no-prompt -o ../absent.json")
+        .ok();
+    for (left, right) in [("absent", "fixtures/good"), ("fixtures/good", "absent")] {
+        let pair = format!("../{left}.json ../{right}.json");
+        repo.replay(&format!("bisect {pair}")).ok();
+        let found = repo.replay(&format!("diff {pair} --json")).ok().json();
+        assert_eq!(found["prompts"], json!([]));
+    }
+    // A turn that is missing is another matter.
+    let mut journal = repo.journal("../absent.json");
+    let turn = journal[1..3].to_vec();
+    journal.splice(1..1, turn);
+    repo.write("../two.json", serde_json::to_vec(&journal).unwrap());
+    repo.replay("diff ../two.json ../absent.json").fails(1);
+    repo.replay("bisect ../two.json ../absent.json").fails(1);
+}
+
+#[test]
 fn bisect_finds_the_first_commit_that_parts() {
     let repo = recorded();
     second_run(&repo);
