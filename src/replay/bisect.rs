@@ -1,22 +1,25 @@
 //! `git-replay bisect`: the first commit or event at which a record and a
 //! branch, or two records, part.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use gix::ObjectId;
 use serde_json::{Value, json};
 
 use crate::cli::Exit;
 use crate::error::{Context, Result};
-use crate::git::Repo;
+use crate::git::{ByteSlice, Repo};
 use crate::replay::base::require_commit;
 use crate::replay::divergence::short;
 use crate::replay::journal::{Identity, Journal};
+use crate::replay::object::RawCommit;
 use crate::replay::range::Range;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
-use crate::replay::{options, render, trace};
+use crate::replay::{options, trace};
 use crate::ui::Ui;
 
 /// Find the first commit or event at which a journal and a branch, or two journals, part
@@ -40,7 +43,21 @@ struct Step {
     id: String,
     tree: String,
     author: Identity,
+    committer: Identity,
+    encoding: Option<String>,
+    parents: Vec<Parent>,
     message: String,
+}
+
+/// What a commit stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parent {
+    /// Where the run began.
+    Base,
+    /// A commit of the run, by number.
+    Step(usize),
+    /// One that is neither.
+    Other(ObjectId),
 }
 
 /// Where two runs part.
@@ -63,17 +80,14 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     let limits = options::limits(repo.as_ref())?;
     let journal = options::open(&arguments.journal, limits, ui)?;
     let path = Path::new(&arguments.other);
-    let (event, other) = if path.exists() {
+    let (event, other) = if Journal::is_at(path) {
         let other = options::open(path, limits, ui)?;
-        (
-            event_fork(&journal, &other)?,
-            steps(&journal_commits(&other)),
-        )
+        (event_fork(&journal, &other)?, journal_steps(&other))
     } else {
         let repo = repo.map_or_else(Repo::discover, Ok)?;
         (None, branch(&repo, &journal, &arguments.other)?)
     };
-    let commit = commit_fork(&steps(&journal_commits(&journal)), &other);
+    let commit = commit_fork(&journal_steps(&journal), &other);
     let forks: Vec<Fork> = event.into_iter().chain(commit).collect();
     if arguments.json {
         ui.json(&document(&forks))?;
@@ -87,32 +101,34 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     })
 }
 
-type Compared = (String, String, Identity, String);
-
-fn journal_commits(journal: &Journal) -> Vec<Compared> {
-    render::commits(journal)
-        .map(|c| {
-            (
-                c.oid.to_string(),
-                c.tree.to_string(),
-                c.author.clone(),
-                c.message.clone(),
-            )
-        })
-        .collect()
-}
-
-fn steps(commits: &[Compared]) -> Vec<Step> {
-    commits
-        .iter()
-        .cloned()
-        .map(|(id, tree, author, message)| Step {
-            id,
-            tree,
-            author,
-            message,
-        })
-        .collect()
+fn journal_steps(journal: &Journal) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut known = Known::default();
+    let workspaces = journal.turns.iter().filter_map(|t| t.workspace.as_ref());
+    for workspace in workspaces {
+        if let Some(baseline) = workspace.baseline {
+            known.base(baseline.commit);
+        }
+        for commit in &workspace.commits {
+            let extension = commit.extension.as_ref();
+            let parents = match extension {
+                Some(extension) => known.all(&extension.parents),
+                None => known.last(),
+            };
+            let encoding = extension.and_then(|x| x.raw.field("encoding"));
+            known.add(commit.oid);
+            steps.push(Step {
+                id: commit.oid.to_string(),
+                tree: commit.tree.to_string(),
+                author: commit.author.clone(),
+                committer: commit.committer.clone(),
+                encoding: encoding.map(|name| name.to_str_lossy().into_owned()),
+                parents,
+                message: commit.message.clone(),
+            });
+        }
+    }
+    steps
 }
 
 /// The commits of `revision` since the journal's baseline.
@@ -129,19 +145,64 @@ fn branch(repo: &Repo, journal: &Journal, revision: &str) -> Result<Vec<Step>> {
         _ => None,
     };
     let range = Range::between(repo, &store, old, tip)?;
-    Ok(range
-        .commits
-        .iter()
-        .map(|(id, raw)| Step {
+    let mut known = Known::default();
+    if let Some(base) = range.baseline {
+        known.base(base);
+    }
+    let identity = |raw: &RawCommit, name: &str| {
+        let value = raw.field(name);
+        value.map(|value| Identity::shown(value)).unwrap_or_default()
+    };
+    let step = |(id, raw): &(ObjectId, RawCommit)| {
+        let parents = known.all(&raw.parents());
+        known.add(*id);
+        Step {
             id: id.to_string(),
             tree: raw.tree().map(|tree| tree.to_string()).unwrap_or_default(),
-            author: raw
-                .field("author")
-                .map(|value| Identity::shown(value))
-                .unwrap_or_default(),
+            author: identity(raw, "author"),
+            committer: identity(raw, "committer"),
+            encoding: raw
+                .field("encoding")
+                .map(|name| name.to_str_lossy().into_owned()),
+            parents,
             message: String::from_utf8_lossy(raw.message.as_deref().unwrap_or_default()).into(),
-        })
-        .collect())
+        }
+    };
+    Ok(range.commits.iter().map(step).collect())
+}
+
+/// The commits that parents may be, by their place in a run: their ids differ
+/// with any other base.
+#[derive(Default)]
+struct Known {
+    places: HashMap<ObjectId, Parent>,
+    last: Option<Parent>,
+    count: usize,
+}
+
+impl Known {
+    fn base(&mut self, id: ObjectId) {
+        let place = *self.places.entry(id).or_insert(Parent::Base);
+        self.last = Some(place);
+    }
+
+    fn add(&mut self, id: ObjectId) {
+        let place = Parent::Step(self.count);
+        self.places.insert(id, place);
+        self.last = Some(place);
+        self.count += 1;
+    }
+
+    fn last(&self) -> Vec<Parent> {
+        self.last.into_iter().collect()
+    }
+
+    fn all(&self, ids: &[ObjectId]) -> Vec<Parent> {
+        let place = |id| self.places.get(id).copied();
+        ids.iter()
+            .map(|id| place(id).unwrap_or(Parent::Other(*id)))
+            .collect()
+    }
 }
 
 fn commit_fork(left: &[Step], right: &[Step]) -> Option<Fork> {
@@ -176,6 +237,12 @@ fn difference(left: &Step, right: &Step) -> Option<&'static str> {
         Some("their messages differ")
     } else if left.author != right.author {
         Some("their authors differ")
+    } else if left.committer != right.committer {
+        Some("their committers differ")
+    } else if left.encoding != right.encoding {
+        Some("their encodings differ")
+    } else if left.parents != right.parents {
+        Some("their parents differ")
     } else {
         None
     }

@@ -276,6 +276,42 @@ fn bisect_finds_the_first_commit_that_parts() {
 }
 
 #[test]
+fn bisect_sees_all_of_a_commit_and_all_forms_of_a_journal() {
+    let repo = recorded();
+    let parts = |what: &str, why: &str| {
+        let found = repo
+            .replay(&format!("bisect ../fixtures/good.json {what} --json"))
+            .fails(1)
+            .json();
+        assert_eq!(found["commit"]["why"], json!(why), "{what}");
+    };
+    repo.git("checkout -q -b again run").ok();
+    repo.env("GIT_COMMITTER_NAME", "Mallory")
+        .git("commit -q --amend --no-edit")
+        .ok();
+    parts("again", "their committers differ");
+    let raw = repo.git("cat-file commit run").ok().out() + "\n";
+    let odd = |raw: String| {
+        let id = repo.feed("hash-object -t commit -w --stdin", raw).ok().out();
+        repo.git(&format!("branch -f odd {id}")).ok();
+    };
+    odd(raw.replacen("\n\n", "\nencoding ISO-8859-1\n\n", 1));
+    parts("odd", "their encodings differ");
+    let base = repo.oid("main");
+    odd(raw.replacen("\nauthor", &format!("\nparent {base}\nauthor"), 1));
+    parts("odd", "their parents differ");
+    // A branch is meant where a folder of its name is no journal.
+    repo.mkdir("run");
+    repo.replay("bisect ../fixtures/good.json run").ok();
+    repo.remove("run");
+    // The right side may be standard input, as the left one may.
+    let text = repo.read("../fixtures/good.json");
+    let fed = repo.sh_ours("git-replay bisect ../fixtures/good.json - <../fixtures/good.json");
+    fed.ok();
+    assert!(!text.is_empty());
+}
+
+#[test]
 fn a_command_is_recorded_with_its_exit_code() {
     // The agent commits as a user does; a configuration that forbids it is not meant here.
     let peace = "test ! -e \"$HOME/plain.gitconfig\" || export GIT_CONFIG_GLOBAL=\"$HOME/plain.gitconfig\";";

@@ -59,6 +59,13 @@ impl Journal {
             .with_context(|| format!("cannot read the journal '{}'", path.display()))
     }
 
+    /// Whether `path` names a journal that is there: `-`, a file, or a storage
+    /// folder, with or without the name of a log.
+    pub fn is_at(path: &Path) -> bool {
+        let (place, _) = storage::address(path);
+        path == Path::new("-") || storage::is_at(&place) || (place.exists() && !place.is_dir())
+    }
+
     /// Reads `bytes` as a journal called `name`.
     ///
     /// # Errors

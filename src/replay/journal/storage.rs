@@ -26,6 +26,11 @@ pub(super) fn address(path: &Path) -> (PathBuf, Option<String>) {
     }
 }
 
+/// Whether `folder` is one.
+pub(super) fn is_at(folder: &Path) -> bool {
+    folder.join("objects/logs").is_dir()
+}
+
 /// The events of the log called `log`, or of the only one in `folder`.
 ///
 /// # Errors
