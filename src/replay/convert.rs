@@ -49,6 +49,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     if !output::may_write(&arguments.to, arguments.yes, ui)? {
         return Ok(Exit::No);
     }
+    output::check(&arguments.to)?;
     let mut entries: Vec<String> = (0..journal.container.len())
         .map(|index| write::compact(journal.container.entry(index).unwrap_or_default()))
         .collect();

@@ -81,6 +81,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     if !output::may_write(&arguments.output, arguments.yes, ui)? {
         return Ok(Exit::No);
     }
+    output::check(&arguments.output)?;
     let mut store = Store::for_record(&repo)?;
     let prompts = arguments.prompts.read()?;
     let (range, exit) = match &arguments.range {

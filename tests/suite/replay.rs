@@ -206,6 +206,41 @@ fn the_command_line_is_checked() {
 }
 
 #[test]
+fn a_journal_goes_through_a_fifo_a_device_and_a_link() {
+    let repo = parser_fix();
+    let record = "git-replay record main..fix --no-prompt -q -o";
+    repo.replay("record main..fix --no-prompt -q -o ../plain.json")
+        .ok();
+    let plain = repo.read("../plain.json");
+    repo.sh_ours(&format!(
+        "mkfifo ../fifo && cat ../fifo >../read & while ! test -p ../fifo; do :; done; {record} ../fifo && wait"
+    ))
+    .ok();
+    assert_eq!(repo.read("../read"), plain);
+    repo.sh_ours("test -p ../fifo").ok();
+    repo.sh_ours(&format!("{record} /dev/null && test -c /dev/null"))
+        .ok();
+    // A link that leads to nothing yet, from another folder.
+    repo.mkdir("../links");
+    repo.link("../target.json", "../links/out.json");
+    repo.sh_ours(&format!("{record} ../links/out.json")).ok();
+    assert_eq!(repo.read("../target.json"), plain);
+    repo.write("../target.json", "mine");
+    repo.sh_ours(&format!("{record} ../links/out.json")).fails(1);
+    assert_eq!(repo.read("../target.json"), "mine");
+    repo.sh_ours(&format!("{record} ../links/out.json --yes")).ok();
+    assert_eq!(repo.read("../target.json"), plain);
+    repo.sh_ours("test -L ../links/out.json").ok();
+    // Links in a circle, and a folder.
+    repo.link("two", "../links/one");
+    repo.link("one", "../links/two");
+    repo.sh_ours(&format!("{record} ../links/one")).fails(128);
+    repo.replay("record main..fix --no-prompt -o ../links")
+        .fails(128)
+        .says("'../links' is a folder");
+}
+
+#[test]
 fn a_journal_is_not_overwritten_unasked() {
     let repo = parser_fix();
     repo.write("x.json", "mine");
