@@ -5,6 +5,7 @@ pub mod object;
 pub mod patch;
 
 mod apply;
+mod around;
 mod base;
 mod batch;
 mod bisect;

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::cli::Exit;
 use crate::error::{Context, Result};
-use crate::git::command::Child;
 use crate::git::{ByteSlice, Repo};
+use crate::replay::around::Ended;
 use crate::replay::compose::{self, Commits, Part};
 use crate::replay::diffs::{self, Form};
 use crate::replay::journal::Failure;
@@ -19,7 +19,6 @@ use crate::replay::plain::{self, Plain};
 use crate::replay::prompts::Prompts;
 use crate::replay::range::Range;
 use crate::replay::store::Store;
-use crate::replay::words::counted;
 use crate::replay::{leaks, output, promised, proof, session};
 use crate::ui::Ui;
 
@@ -82,81 +81,69 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
         return Ok(Exit::No);
     }
     output::check(&arguments.output)?;
-    let mut store = Store::for_record(&repo)?;
     let prompts = arguments.prompts.read()?;
-    let (range, exit) = match &arguments.range {
-        Some(words) => (Range::named(&repo, &store, words)?, Exit::Done),
-        None => around(&repo, &arguments.command, ui)?,
+    if arguments.command.is_empty() {
+        write(&repo, &arguments, prompts, None, ui)?;
+        return Ok(Exit::Done);
+    }
+    // All that can be wrong before the command is found before it: it may take hours.
+    if let Some(id) = &arguments.session {
+        session::find(&repo, id)?;
+    }
+    let ended = Ended::of(&repo, &arguments.command, ui)?;
+    if ended.has_run {
+        match write(&repo, &arguments, prompts, Some(&ended), ui) {
+            // The command's own code must not be lost over ours.
+            Err(why) if ended.code != 0 => ui.say(format_args!("error: no journal: {why:#}")),
+            written => written?,
+        }
+    }
+    Ok(Exit::Code(ended.code))
+}
+
+/// Writes the journal of a range, or of a command that has `ended`.
+fn write(
+    repo: &Repo,
+    arguments: &Arguments,
+    prompts: Vec<String>,
+    ended: Option<&Ended>,
+    ui: &mut Ui,
+) -> Result<()> {
+    // Opened here: a command may have packed or pruned what was there before.
+    let mut store = Store::for_record(repo)?;
+    let range = match (ended, &arguments.range) {
+        (Some(ended), _) => ended.range(repo, &store, ui)?,
+        (None, words) => {
+            let words = words.as_deref().context("no range was given")?;
+            Range::named(repo, &store, words)?
+        }
     };
-    let parts = parts(&repo, &arguments, prompts, exit)?;
-    let commits = commits(&repo, &mut store, &arguments, range)?;
+    let parts = parts(repo, arguments, prompts, ended, ui)?;
+    let commits = commits(repo, &mut store, arguments, range)?;
     warn_of_secrets(&mut store, &commits, ui)?;
     drop(store);
     let text = compose::journal(&parts, &commits, output::form(&arguments.output));
-    let findings = proof::of(&repo, &text, !arguments.quiet)?;
+    let findings = proof::of(repo, &text, !arguments.quiet)?;
     output::write(&arguments.output, &text, ui)?;
-    tell(
-        &arguments,
-        &commits,
-        &findings,
-        text.len() as u64,
-        &repo,
-        ui,
-    )?;
-    Ok(exit)
-}
-
-/// Runs `command`; the commits between HEAD before and after.
-fn around(repo: &Repo, command: &[OsString], ui: &mut Ui) -> Result<(Range, Exit)> {
-    let before = repo.head()?.commit;
-    let (program, rest) = command.split_first().context("no command was given")?;
-    ui.flush()?;
-    let exit = Exit::of(Child::as_called(program).args(rest).status()?);
-    let range = match repo.head()?.commit {
-        // Opened anew: the command may have packed or pruned what was there.
-        Some(after) => Range::between(repo, &Store::for_record(repo)?, before, after)?,
-        None => Range::default(),
-    };
-    if let (Some(before), Some(baseline)) = (before, range.baseline)
-        && before != baseline
-    {
-        ui.warn(format_args!(
-            "the command did not build on {before}, where HEAD was; recorded from {baseline}"
-        ));
-    }
-    if repo.worktree().is_some() {
-        let left = repo
-            .git([
-                "status",
-                "--porcelain",
-                "-z",
-                "--no-renames",
-                "--untracked-files=normal",
-            ])
-            .arg("--ignore-submodules=none")
-            .stdout()?;
-        let paths = left
-            .split(|b| *b == 0)
-            .filter(|entry| !entry.is_empty())
-            .count();
-        if paths > 0 {
-            ui.warn(format_args!(
-                "left uncommitted, and not in the journal: {}",
-                counted(paths, "path")
-            ));
-        }
-    }
-    Ok((range, exit))
+    tell(arguments, &commits, &findings, text.len() as u64, repo, ui)
 }
 
 fn parts(
     repo: &Repo,
     arguments: &Arguments,
     prompts: Vec<String>,
-    exit: Exit,
+    ended: Option<&Ended>,
+    ui: &mut Ui,
 ) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = match &arguments.session {
-        Some(id) => session::parts(repo, id)?,
+        Some(id) => match session::parts(repo, id) {
+            // What the command did is not thrown away because nobody told of it.
+            Err(why) if ended.is_some() => {
+                ui.warn(format_args!("recorded without a prompt: {why:#}"));
+                vec![no_prompt()]
+            }
+            parts => parts?,
+        },
         None => prompts
             .into_iter()
             .map(|prompt| Part {
@@ -166,20 +153,24 @@ fn parts(
             .collect(),
     };
     if arguments.no_prompt {
-        parts.push(Part {
-            marks: Some(json!({"chars": 0, "cut": false, "masked": false, "absent": true})),
-            ..Part::default()
-        });
+        parts.push(no_prompt());
     }
-    if let (Exit::Code(code), Some(last)) = (exit, parts.last_mut())
-        && code != 0
-    {
+    let code = ended.map_or(0, |ended| ended.code);
+    if let Some(last) = parts.last_mut().filter(|_| code != 0) {
         last.failure.get_or_insert_with(|| Failure {
             code: "process".into(),
             message: format!("the command ended with exit code {code}"),
         });
     }
     Ok(parts)
+}
+
+/// A turn of which only the commits are known.
+fn no_prompt() -> Part {
+    Part {
+        marks: Some(json!({"chars": 0, "cut": false, "masked": false, "absent": true})),
+        ..Part::default()
+    }
 }
 
 fn commits(repo: &Repo, store: &mut Store, arguments: &Arguments, range: Range) -> Result<Commits> {

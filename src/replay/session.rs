@@ -50,6 +50,16 @@ pub(super) fn parts(repo: &Repo, id: &str) -> Result<Vec<Part>> {
 /// The file name, without its ending, of the session called `id`: the agent's
 /// own id, or with the agent's name before it.
 pub(super) fn stem(repo: &Repo, id: &str) -> Result<String> {
+    find(repo, id)?.ok_or_else(|| {
+        hinted(
+            format!("there is no trajectory of a session '{id}'"),
+            "'git trajectory list' shows those that are there",
+        )
+    })
+}
+
+/// As [`stem`], `None` where there is none.
+pub(super) fn find(repo: &Repo, id: &str) -> Result<Option<String>> {
     let wanted = file_name(id);
     let mut found: Vec<String> = Vec::new();
     for path in logs(&folder(repo))? {
@@ -62,11 +72,8 @@ pub(super) fn stem(repo: &Repo, id: &str) -> Result<String> {
         }
     }
     match found.as_slice() {
-        [only] => Ok(only.clone()),
-        [] => Err(hinted(
-            format!("there is no trajectory of a session '{id}'"),
-            "'git trajectory list' shows those that are there",
-        )),
+        [only] => Ok(Some(only.clone())),
+        [] => Ok(None),
         several => Err(hinted(
             format!("{} trajectories have a session '{id}'", several.len()),
             format!("name one of {}", several.join(", ")),

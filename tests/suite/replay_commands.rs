@@ -352,8 +352,8 @@ fn a_command_is_recorded_with_its_exit_code() {
         .says("none: no commits")
         .says("no branch was made");
     repo.replay("record -o ../x.json --no-prompt -- /nonexistent")
-        .fails(128)
-        .says("cannot start");
+        .fails(127)
+        .says("error: cannot run '/nonexistent'");
     assert!(!repo.exists("../x.json"));
     // One that rewrote what was there.
     let script = format!("{peace} echo z >a; git commit -q --amend -am rewritten");
@@ -383,6 +383,61 @@ fn a_command_is_recorded_with_its_exit_code() {
         other.oid(&other.replay(&path).ok().out()),
         unborn.oid("HEAD")
     );
+}
+
+#[test]
+fn what_is_wrong_is_said_before_the_command_runs() {
+    let repo = recorded();
+    let logs = repo.common_dir().join("harness/trajectories");
+    for agent in ["claude", "codex"] {
+        repo.write(logs.join(format!("{agent}-s1.jsonl")), "");
+    }
+    repo.mkdir("../folder");
+    for (options, said) in [
+        ("-o ../nowhere/j.json --no-prompt", "cannot write in '../nowhere'"),
+        ("-o ../folder --no-prompt", "'../folder' is a folder"),
+        ("-o ../x.json --prompt-file missing", "cannot read the prompt 'missing'"),
+        ("-o ../x.json --session s1", "2 trajectories have a session 's1'"),
+    ] {
+        repo.replay(&format!("record {options} -- touch ../ran"))
+            .fails(128)
+            .says(said);
+        assert!(!repo.exists("../ran"), "{options}");
+    }
+    // A session that the command was to begin may never have begun.
+    repo.replay("record -o ../x.json --session s2 -- sh -c 'touch ../ran; exit 3'")
+        .fails(3)
+        .says("warning: recorded without a prompt: there is no trajectory of a session 's2'");
+    assert!(repo.exists("../ran"));
+    assert_eq!(repo.journal("../x.json")[1]["x"]["prompt"]["absent"], true);
+}
+
+#[test]
+fn the_exit_code_is_the_commands_whatever_comes_after() {
+    let repo = recorded();
+    repo.replay("record -o ../gone/x.json --no-prompt -- true")
+        .fails(128);
+    repo.mkdir("../gone");
+    let record = "record -o ../gone/x.json --no-prompt --";
+    repo.replay(&format!("{record} sh -c 'rmdir ../gone; exit 5'"))
+        .fails(5)
+        .says("error: no journal: cannot write in '../gone'");
+    repo.mkdir("../gone");
+    repo.replay(&format!("{record} sh -c 'rmdir ../gone'"))
+        .fails(128);
+    repo.replay("record -o ../killed.json --no-prompt -- sh -c 'kill -TERM $$'")
+        .fails(143);
+    // Neither a monitor nor a status that fails has a say.
+    let fired = repo.script("monitor", "echo fired >>\"$HOME/monitored\"; exit 1");
+    repo.run(["config", "core.fsmonitor", fired.to_str().unwrap()])
+        .ok();
+    repo.replay("record -o ../quiet.json --no-prompt -- true").ok();
+    assert!(!repo.exists(repo.home().join("monitored")));
+    repo.git("config --unset core.fsmonitor").ok();
+    repo.replay("record -o ../odd.json --no-prompt -- sh -c 'echo broken >.git/index'")
+        .ok()
+        .says("warning: cannot tell what was left uncommitted");
+    assert!(repo.exists("../odd.json"));
 }
 
 #[test]
