@@ -85,10 +85,15 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     } else {
         Place::InStore
     };
+    let session = arguments.session.as_deref();
+    let trajectory = match session {
+        Some(id) => Some(emit::Trajectory::of(&repo, id)?),
+        None => None,
+    };
     let (verdict, store) = replay(&repo, &journal, &wish, place)?;
     let made = make_branch(&repo, &journal.name, &arguments, &verdict, store)?;
-    match &arguments.session {
-        Some(id) => emit::to_session(&repo, &journal, verdict.turns, id)?,
+    match trajectory {
+        Some(trajectory) => trajectory.take(&repo, &journal, verdict.turns)?,
         None if arguments.events => emit::to_output(&journal, verdict.turns, ui)?,
         None => {}
     }

@@ -232,6 +232,23 @@ fn replayed_events_are_notes_and_no_new_spending() {
         2
     );
     repo.replay("../j.json --session new").fails(129);
+    // After a divergence nothing was emitted, and no file is left of it.
+    repo.replay("../j.json --events --session other --prompt wrong")
+        .fails(1);
+    assert!(!repo.exists(folder.join("replay-other.jsonl")));
+    // A trajectory that cannot be written, or be told from another, makes no branch.
+    repo.replay("record main..run --no-prompt -o ../run.json")
+        .ok();
+    log(&repo, "codex-s1.jsonl", &[prompt("p")]);
+    let refs = repo.refs();
+    repo.replay("../run.json --events --session s1")
+        .fails(128)
+        .says("2 trajectories have a session 's1'");
+    repo.mkdir(folder.join("replay-dir.jsonl"));
+    repo.replay("../run.json --events --session dir")
+        .fails(128)
+        .says("cannot write the trajectory");
+    assert_eq!(repo.refs(), refs);
 }
 
 #[test]
