@@ -160,6 +160,9 @@ fn alone(store: &mut Store, base: ObjectId, patch: &str) -> Result<Applied> {
         .output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("beyond a symbolic link") {
+            bail!("its patch writes through a link: {}", said.trim());
+        }
         return Ok(Applied::Rejected(said.trim().to_owned()));
     }
     let tree = store

@@ -319,7 +319,39 @@ const MALFORMED: &[Case] = &[
         |j| rename(j, "link/x"),
         "its patch writes through the link 'link'",
     ),
+    (
+        "foreign patch out of the tree",
+        |j| foreign(j, "../x"),
+        "entry 4 (line 5), commit 1: its patch names '../x', a path that leaves its folder",
+    ),
+    (
+        "foreign patch into .git",
+        |j| foreign(j, ".git/hooks/x"),
+        "commit 1: its patch names '.git/hooks/x', a path inside a git folder",
+    ),
+    (
+        "renamed into .git",
+        |j| {
+            plain(j)["patch"] = json!(
+                "diff --git a/a b/x\nsimilarity index 100%\nrename from a\nrename to .git/x\n"
+            )
+        },
+        "commit 1: its patch names '.git/x', a path inside a git folder",
+    ),
+    (
+        "foreign patch through a link",
+        |j| foreign(j, "link/x"),
+        "its patch writes through a link: error: ",
+    ),
 ];
+
+/// Lets the first commit change `path` by a patch as other programs write it,
+/// which is left to git.
+fn foreign(journal: &mut [Value], path: &str) {
+    plain(journal)["patch"] = json!(format!(
+        "--- a/{path}\t2026-01-01 00:00:00\n+++ b/{path}\t2026-01-01 00:00:00\n@@ -0,0 +1 @@\n+Hello\n"
+    ));
+}
 
 /// Lets the first commit create `path`.
 fn rename(journal: &mut [Value], path: &str) {

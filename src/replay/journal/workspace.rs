@@ -170,8 +170,15 @@ impl Commit {
         patch::mend(&mut self.patch);
         match patch::parse(&self.patch) {
             Err(Refusal::Unsafe(why)) => Err(crate::error::anyhow!("its patch {why}")),
-            // What only git understands is git's to judge.
-            Ok(_) | Err(Refusal::Unknown(_)) => Ok(()),
+            Ok(_) => Ok(()),
+            // What only git understands is git's to judge, but for its paths.
+            Err(Refusal::Unknown(_)) => match patch::danger_in(&self.patch) {
+                None => Ok(()),
+                Some((path, danger)) => Err(crate::error::anyhow!(
+                    "its patch names '{}', {danger}",
+                    crate::git::quote::quoted(path.as_ref())
+                )),
+            },
         }
     }
 

@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use crate::git::BString;
+use crate::git::{BString, ByteSlice};
 use crate::git::quote::unquoted;
 use crate::replay::object::object_id;
 
@@ -29,6 +29,19 @@ pub fn path(line: &str) -> Option<BString> {
     let old = old.strip_prefix(b"a/")?;
     let new = new.strip_prefix(b"b/")?;
     (old == new).then(|| old.into())
+}
+
+/// The two names behind `diff --git `, prefixes and all, as far as both end in the
+/// same path; without them git takes the names from other lines.
+pub fn sides(names: &str) -> Vec<BString> {
+    let whole = |text: &str| unquoted(text.into());
+    let below = |name: &BString| name.find_byte(b'/').map(|at| name[at..].to_vec());
+    let pair = |at: usize| {
+        let (old, new) = (whole(names.get(..at)?)?, whole(names.get(at + 1..)?)?);
+        (below(&old).is_some() && below(&old) == below(&new)).then(|| vec![old, new])
+    };
+    let blanks = names.match_indices(' ').map(|(at, _)| at);
+    blanks.into_iter().find_map(pair).unwrap_or_default()
 }
 
 /// Where the quote that `text` begins with is closed.

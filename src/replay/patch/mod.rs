@@ -12,4 +12,5 @@ pub mod touched;
 
 pub use change::{Body, Change, Refusal};
 pub use parse::{mend, parse};
+pub use path::danger_in;
 pub use touched::touched;

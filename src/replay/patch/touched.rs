@@ -88,7 +88,7 @@ impl Section {
 }
 
 /// Passes over the lines of a hunk, which may look like anything.
-fn skip_hunk<'a>(
+pub(super) fn skip_hunk<'a>(
     lines: &mut impl Iterator<Item = &'a str>,
     mut old: usize,
     mut new: usize,
