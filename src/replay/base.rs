@@ -5,6 +5,7 @@ use gix::ObjectId;
 use crate::error::{Result, hinted};
 use crate::git::Repo;
 use crate::replay::journal::{Journal, Workspace};
+use crate::replay::quarantine;
 use crate::replay::store::Store;
 
 /// `--from`, else the recorded baseline, else the tag `<journal>-base`; `None`
@@ -52,8 +53,8 @@ pub(super) fn find(
 
 /// The commit that `revision` stands for, if it stands for one.
 pub(super) fn commit_of(repo: &Repo, revision: &str) -> Result<Option<ObjectId>> {
-    let line = repo
-        .git(["rev-parse", "--verify", "-q", "--end-of-options"])
+    let git = repo.git(["rev-parse", "--verify", "-q", "--end-of-options"]);
+    let line = quarantine::seeing(repo, git)
         .arg(format!("{revision}^{{commit}}"))
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .answer()?;

@@ -30,6 +30,7 @@ mod promised;
 mod prompts;
 mod proof;
 mod publish;
+mod quarantine;
 mod range;
 mod rebuild;
 mod record;

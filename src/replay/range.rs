@@ -6,6 +6,7 @@ use crate::error::{Context, Result, bail, hinted};
 use crate::git::Repo;
 use crate::replay::base::{commit_of, require_commit};
 use crate::replay::object::RawCommit;
+use crate::replay::quarantine;
 use crate::replay::store::Store;
 use crate::state::file;
 
@@ -48,8 +49,8 @@ impl Range {
         old: Option<ObjectId>,
         new: ObjectId,
     ) -> Result<Self> {
-        let mut list = repo
-            .git(["rev-list", "--reverse", "--topo-order"])
+        let git = repo.git(["rev-list", "--reverse", "--topo-order"]);
+        let mut list = quarantine::seeing(repo, git)
             .arg(new.to_string())
             .env("GIT_NO_REPLACE_OBJECTS", "1");
         if let Some(old) = old {

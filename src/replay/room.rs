@@ -34,8 +34,14 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Makes a room beside the object store `store`.
-    pub(super) fn open(store: &Path, hash: HashKind, place: Place) -> Result<Self> {
+    /// Makes a room beside the object store `store`, which also sees what is
+    /// `pushed`.
+    pub(super) fn open(
+        store: &Path,
+        pushed: Option<&Path>,
+        hash: HashKind,
+        place: Place,
+    ) -> Result<Self> {
         let store = store.to_owned();
         let parent = match place {
             Place::InStore => store.clone(),
@@ -48,12 +54,12 @@ impl Room {
             .map_err(|e| explain(e, &parent))
             .with_context(|| format!("cannot make a folder in '{}'", parent.display()))?;
         let room = Room { folder, store };
-        room.furnish(hash)
+        room.furnish(pushed, hash)
             .with_context(|| format!("cannot write in '{}'", parent.display()))?;
         Ok(room)
     }
 
-    fn furnish(&self, hash: HashKind) -> Result<()> {
+    fn furnish(&self, pushed: Option<&Path>, hash: HashKind) -> Result<()> {
         for folder in ["refs", "info", "objects/info", "objects/pack"] {
             fs::create_dir_all(self.path().join(folder))?;
         }
@@ -64,7 +70,7 @@ impl Room {
         };
         let config = format!("[core]\n{format}\tbare = true\n\tattributesFile = /dev/null\n");
         self.write("config", config.as_bytes())?;
-        self.write("objects/info/alternates", &alternates(&self.store))
+        self.write("objects/info/alternates", &alternates(&self.store, pushed))
     }
 
     /// Writes a small file of its own.
@@ -114,12 +120,14 @@ impl Room {
 
 /// The store and all that it borrows from, one path a line: of an alternate's own
 /// alternates git takes only absolute paths.
-fn alternates(store: &Path) -> Vec<u8> {
+fn alternates(store: &Path, pushed: Option<&Path>) -> Vec<u8> {
     let borrowed = gix::odb::alternate::resolve(store.to_owned(), Path::new("/"));
     // A broken one is git's to judge.
     let borrowed = borrowed.unwrap_or_default();
     let mut lines = Vec::new();
-    for path in std::iter::once(store).chain(borrowed.iter().map(PathBuf::as_path)) {
+    for path in std::iter::once(store)
+        .chain(pushed)
+        .chain(borrowed.iter().map(PathBuf::as_path)) {
         let path = path.as_os_str().as_bytes();
         // A path with a line break or a leading mark must be quoted.
         match path.contains(&b'\n') || path.starts_with(b"\"") || path.starts_with(b"#") {

@@ -13,7 +13,7 @@ use crate::replay::rebuild::{Verdict, Wish, replay};
 use crate::replay::report::{self, Made};
 use crate::replay::room::Place;
 use crate::replay::store::Store;
-use crate::replay::{base, emit, options};
+use crate::replay::{base, emit, options, quarantine};
 use crate::ui::Ui;
 
 /// Rebuild the commits of a journal with the same ids, and say where the run departs from its record
@@ -83,6 +83,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     let place = if arguments.check {
         Place::Outside
     } else {
+        quarantine::refuse(&repo)?;
         Place::InStore
     };
     let session = arguments.session.as_deref();

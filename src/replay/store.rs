@@ -12,7 +12,7 @@ use gix::objs::{Exists, Find};
 use crate::error::{Context, Result, ensure};
 use crate::git::promised::Promisor;
 use crate::git::{Kind, Repo};
-use crate::replay::migrate;
+use crate::replay::{migrate, quarantine};
 use crate::replay::object::RawCommit;
 use crate::replay::pack::{Pack, Spill};
 use crate::replay::room::{Place, Room};
@@ -38,6 +38,8 @@ pub(super) struct Store {
     promisor: Option<Promisor>,
     /// Whether they come into the room and not into the repository.
     fetches_apart: bool,
+    /// The objects of a push that is being decided on.
+    pushed: Option<PathBuf>,
     pack: Pack,
     /// What a tree in the making needs; kept or dropped as a whole.
     staged: Vec<(ObjectId, Kind, Vec<u8>)>,
@@ -63,6 +65,15 @@ impl Store {
     }
 
     fn reading(repo: &Repo, place: Place) -> Result<Self> {
+        let mut store = Self::plain(repo, place)?;
+        if store.pushed.is_some() {
+            store.room()?;
+            store.reopen()?;
+        }
+        Ok(store)
+    }
+
+    fn plain(repo: &Repo, place: Place) -> Result<Self> {
         let hash = repo.gix().object_hash();
         let store = repo.common_dir().join("objects");
         Ok(Store {
@@ -70,6 +81,7 @@ impl Store {
             store,
             promisor: repo.promisor(),
             fetches_apart: false,
+            pushed: quarantine::of(repo),
             place,
             hash,
             room: None,
@@ -87,7 +99,7 @@ impl Store {
     pub(super) fn room(&mut self) -> Result<&Room> {
         let room = match self.room.take() {
             Some(room) => room,
-            None => Room::open(&self.store, self.hash, self.place)?,
+            None => Room::open(&self.store, self.pushed.as_deref(), self.hash, self.place)?,
         };
         Ok(self.room.insert(room))
     }

@@ -443,11 +443,16 @@ fn a_check_in_a_partial_clone_writes_nothing() {
                     _ => 1,
                 };
                 outcome.fails(code);
-                assert!(bytes_below(clone.root()) == before, "{filter} {name} {command}");
+                assert!(
+                    bytes_below(clone.root()) == before,
+                    "{filter} {name} {command}"
+                );
             }
             clone.program("git-replay", &format!("test {journal}")).ok();
             assert!(bytes_below(clone.root()) == before, "{filter} {name} test");
-            clone.program("git-replay", &format!("show -p {journal}")).ok();
+            clone
+                .program("git-replay", &format!("show -p {journal}"))
+                .ok();
             assert!(bytes_below(clone.root()) == before, "{filter} {name} show");
         }
         let branch = clone
@@ -476,7 +481,13 @@ fn objects_borrowed_by_a_relative_path_are_found() {
     repo.git("branch -q -D run").ok();
     repo.git("clone -q --shared . ../borrower").ok();
     let borrower = repo.in_dir("../borrower");
-    let name = repo.root().file_name().unwrap().to_str().unwrap().to_owned();
+    let name = repo
+        .root()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
     repo.write(
         "../borrower/.git/objects/info/alternates",
         format!("../../../{name}/.git/objects\n"),
@@ -484,6 +495,46 @@ fn objects_borrowed_by_a_relative_path_are_found() {
     let branch = borrower.replay("../j.json --branch rebuilt").ok().out();
     assert_eq!(borrower.oid(&branch), tip);
     borrower.git("fsck").ok();
+}
+
+#[test]
+fn a_hook_sees_what_is_being_pushed() {
+    let repo = recorded();
+    // A journal of a run that stands on a commit which the push brings.
+    repo.git("checkout -q -b more main").ok();
+    repo.write("keep", "more\n");
+    repo.commit_all("a base of its own");
+    repo.write("keep", "and more\n");
+    repo.commit_all("the run");
+    repo.replay("record more~1..more --no-prompt -o ../more.json")
+        .ok();
+    repo.git("init -q --bare -b main ../server.git").ok();
+    repo.git("push -q ../server.git main").ok();
+    let journal = repo.path("../more.json");
+    let program = env!("CARGO_BIN_EXE_git-replay");
+    let hook = repo.path("../server.git/hooks/pre-receive");
+    let decide = |options: &str| {
+        let line = format!(
+            "exec {program} {options}",
+            options = options.replace("J", journal.to_str().unwrap())
+        );
+        repo.write(&hook, format!("#!/bin/sh\nread old new ref\n{line}\n"));
+        repo.chmod(&hook, 0o755);
+        repo.git("push -q ../server.git more~1:refs/heads/base")
+    };
+    decide("'J' --branch made")
+        .fails(1)
+        .says("no branch can be made while a push is in its quarantine")
+        .says("'git-replay test' write nothing");
+    decide("'J' --check --prompt a --prompt b").fails(1);
+    let server = repo.in_dir("../server.git");
+    assert_eq!(
+        server.git("for-each-ref --format=%(refname)").ok().out(),
+        "refs/heads/main"
+    );
+    decide("'J' --check --from \"$new\"").ok();
+    server.git("update-ref -d refs/heads/base").ok();
+    decide("test 'J'").ok();
 }
 
 #[test]
