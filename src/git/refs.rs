@@ -81,9 +81,7 @@ impl Repo {
             .gix()
             .try_find_reference(name)
             .with_context(|| format!("cannot read the ref '{name}'"))?;
-        Ok(found.is_some_and(|found| {
-            matches!(found.target(), gix::refs::TargetRef::Symbolic(_))
-        }))
+        Ok(found.is_some_and(|found| matches!(found.target(), gix::refs::TargetRef::Symbolic(_))))
     }
 
     /// A ref of ours, if its file or the lack of both kinds of files says enough: gix

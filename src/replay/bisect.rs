@@ -151,7 +151,9 @@ fn branch(repo: &Repo, journal: &Journal, revision: &str) -> Result<Vec<Step>> {
     }
     let identity = |raw: &RawCommit, name: &str| {
         let value = raw.field(name);
-        value.map(|value| Identity::shown(value)).unwrap_or_default()
+        value
+            .map(|value| Identity::shown(value))
+            .unwrap_or_default()
     };
     let step = |(id, raw): &(ObjectId, RawCommit)| {
         let parents = known.all(&raw.parents());
@@ -251,20 +253,22 @@ fn difference(left: &Step, right: &Step) -> Option<&'static str> {
 fn event_fork(left: &Journal, right: &Journal) -> Result<Option<Fork>> {
     let (a, b) = (trace::of(left)?, trace::of(right)?);
     let count = a.len().max(b.len());
-    Ok((0..count).find(|at| !trace::agree(a.get(*at), b.get(*at))).map(|at| {
-        let shown = |events: &[Value]| events.get(at).map(Value::to_string).unwrap_or_default();
-        let kind = |events: &[Value]| match events.get(at) {
-            Some(event) => event["kind"].as_str().unwrap_or("?").to_owned(),
-            None => "nothing".to_owned(),
-        };
-        Fork {
-            what: "event",
-            number: at + 1,
-            left: shown(&a),
-            right: shown(&b),
-            why: format!("'{}' here, '{}' there", kind(&a), kind(&b)),
-        }
-    }))
+    Ok((0..count)
+        .find(|at| !trace::agree(a.get(*at), b.get(*at)))
+        .map(|at| {
+            let shown = |events: &[Value]| events.get(at).map(Value::to_string).unwrap_or_default();
+            let kind = |events: &[Value]| match events.get(at) {
+                Some(event) => event["kind"].as_str().unwrap_or("?").to_owned(),
+                None => "nothing".to_owned(),
+            };
+            Fork {
+                what: "event",
+                number: at + 1,
+                left: shown(&a),
+                right: shown(&b),
+                why: format!("'{}' here, '{}' there", kind(&a), kind(&b)),
+            }
+        }))
 }
 
 fn document(forks: &[Fork]) -> Value {

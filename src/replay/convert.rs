@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::Value;
 
 use crate::cli::Exit;
 use crate::error::{Context, Result, hinted};
@@ -99,11 +98,13 @@ fn other_patches(repo: &Repo, journal: &Journal, form: Form, entries: &mut [Stri
             continue;
         }
         let entry = &mut entries[workspace.entry];
-        let mut value: Value = serde_json::from_str(entry).context("a checked entry is JSON")?;
-        for commit in value["commits"].as_array_mut().into_iter().flatten() {
-            commit["patch"] = patches.next().context("a patch for each commit")?.into();
+        let commits = write::field(entry, "commits")?.context("a checked entry has commits")?;
+        let mut rewritten = Vec::new();
+        for commit in write::elements(commits)? {
+            let patch = patches.next().context("a patch for each commit")?;
+            rewritten.push(write::with(commit, "patch", &write::json(patch))?);
         }
-        *entry = value.to_string();
+        *entry = write::with(entry, "commits", &format!("[{}]", rewritten.join(",")))?;
     }
     Ok(())
 }

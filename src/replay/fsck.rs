@@ -4,7 +4,7 @@
 use crate::git::ByteSlice;
 use crate::replay::object::{RawCommit, cut_identity, object_id};
 
-/// The first thing that `git fsck` would report as an error; `None` for a sound commit.
+/// The first thing that `git fsck --strict` would report; `None` for a sound commit.
 pub(super) fn complaint(commit: &RawCommit) -> Option<&'static str> {
     if commit.headers.contains(&0) {
         return Some("nulInHeader");
@@ -39,9 +39,15 @@ pub(super) fn complaint(commit: &RawCommit) -> Option<&'static str> {
         _ => return Some("multipleAuthors"),
     }
     match fields.next() {
-        Some((name, value)) if name == "committer" => identity(value),
-        _ => Some("missingCommitter"),
+        Some((name, value)) if name == "committer" => {
+            if let Some(wrong) = identity(value) {
+                return Some(wrong);
+            }
+        }
+        _ => return Some("missingCommitter"),
     }
+    let has_nul = commit.message.as_ref().is_some_and(|m| m.contains(&0));
+    has_nul.then_some("nulInCommit")
 }
 
 fn is_id(value: &[u8]) -> bool {
@@ -124,6 +130,14 @@ mod tests {
         check(
             "A <a@b> 99999999999999999999 +0000",
             Some("badDateOverflow"),
+        );
+        let nul = format!(
+            "tree {}\nauthor A <a> 1 +0000\ncommitter A <a> 1 +0000\n\nm\0",
+            "1".repeat(40)
+        );
+        assert_eq!(
+            complaint(&RawCommit::cut(nul.as_bytes())),
+            Some("nulInCommit")
         );
         assert_eq!(
             complaint(&RawCommit::cut(b"author x\n\nm")),

@@ -10,9 +10,8 @@ use crate::git::command::Child;
 use crate::ui::Ui;
 
 /// Our subcommands.
-pub(super) const SUBCOMMANDS: &[&str] = &[
-    "run", "record", "test", "show", "diff", "bisect", "convert", "help",
-];
+pub(super) const SUBCOMMANDS: &[&str] =
+    &["run", "record", "test", "show", "diff", "bisect", "convert"];
 
 /// What only the builtin has.
 const OF_BUILTIN: &[&str] = &[

@@ -247,7 +247,12 @@ mod tests {
                 message: Some(b"m".to_vec()),
             };
             assert_eq!(raw.parents().len(), parents, "{headers}");
-            assert_eq!(raw.defect().is_none(), is_sound, "{headers}: {:?}", raw.defect());
+            assert_eq!(
+                raw.defect().is_none(),
+                is_sound,
+                "{headers}: {:?}",
+                raw.defect()
+            );
         };
         check("tree ID\nparent ID\nparent ID\nauthor a\n", 2, true);
         check("tree ID\nauthor a\nparent ID\n", 0, true);

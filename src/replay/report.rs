@@ -74,7 +74,7 @@ pub(super) fn document(journal: &Journal, verdict: &Verdict, made: &Made) -> Val
         "base": verdict.base.map(|id| id.to_string()),
         "tip": verdict.tip.map(|id| id.to_string()),
         "commits": commits,
-        "same_ids": verdict.renamed() == 0,
+        "same_ids": (!verdict.commits.is_empty()).then(|| verdict.renamed() == 0),
         "turns": verdict.turns,
         "remaining_turns": verdict.remaining,
         "prompts_compared": verdict.compared,

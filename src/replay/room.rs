@@ -127,7 +127,8 @@ fn alternates(store: &Path, pushed: Option<&Path>) -> Vec<u8> {
     let mut lines = Vec::new();
     for path in std::iter::once(store)
         .chain(pushed)
-        .chain(borrowed.iter().map(PathBuf::as_path)) {
+        .chain(borrowed.iter().map(PathBuf::as_path))
+    {
         let path = path.as_os_str().as_bytes();
         // A path with a line break or a leading mark must be quoted.
         match path.contains(&b'\n') || path.starts_with(b"\"") || path.starts_with(b"#") {

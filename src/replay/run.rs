@@ -67,6 +67,11 @@ enum Policy {
 /// When the journal is malformed, or the repository cannot take the result.
 pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     ui.set_quiet(arguments.quiet);
+    if arguments.events && arguments.json && arguments.session.is_none() {
+        ui.say("fatal: --events and --json cannot both have standard output");
+        ui.say("hint: --session takes the events into a trajectory");
+        return Ok(Exit::USAGE);
+    }
     let repo = Repo::discover()?;
     let journal = options::open(&arguments.journal, options::limits(Some(&repo))?, ui)?;
     let wish = Wish {

@@ -12,11 +12,11 @@ use gix::objs::{Exists, Find};
 use crate::error::{Context, Result, ensure};
 use crate::git::promised::Promisor;
 use crate::git::{Kind, Repo};
-use crate::replay::{migrate, quarantine};
 use crate::replay::object::RawCommit;
 use crate::replay::pack::{Pack, Spill};
 use crate::replay::room::{Place, Room};
 use crate::replay::tree::Objects;
+use crate::replay::{migrate, quarantine};
 use crate::state::crash;
 
 /// Up to here new objects are stored loose, as `transfer.unpackLimit` has it.

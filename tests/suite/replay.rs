@@ -226,9 +226,11 @@ fn a_journal_goes_through_a_fifo_a_device_and_a_link() {
     repo.sh_ours(&format!("{record} ../links/out.json")).ok();
     assert_eq!(repo.read("../target.json"), plain);
     repo.write("../target.json", "mine");
-    repo.sh_ours(&format!("{record} ../links/out.json")).fails(1);
+    repo.sh_ours(&format!("{record} ../links/out.json"))
+        .fails(1);
     assert_eq!(repo.read("../target.json"), "mine");
-    repo.sh_ours(&format!("{record} ../links/out.json --yes")).ok();
+    repo.sh_ours(&format!("{record} ../links/out.json --yes"))
+        .ok();
     assert_eq!(repo.read("../target.json"), plain);
     repo.sh_ours("test -L ../links/out.json").ok();
     // Links in a circle, and a folder.

@@ -292,7 +292,10 @@ fn bisect_sees_all_of_a_commit_and_all_forms_of_a_journal() {
     parts("again", "their committers differ");
     let raw = repo.git("cat-file commit run").ok().out() + "\n";
     let odd = |raw: String| {
-        let id = repo.feed("hash-object -t commit -w --stdin", raw).ok().out();
+        let id = repo
+            .feed("hash-object -t commit -w --stdin", raw)
+            .ok()
+            .out();
         repo.git(&format!("branch -f odd {id}")).ok();
     };
     odd(raw.replacen("\n\n", "\nencoding ISO-8859-1\n\n", 1));
@@ -305,10 +308,9 @@ fn bisect_sees_all_of_a_commit_and_all_forms_of_a_journal() {
     repo.replay("bisect ../fixtures/good.json run").ok();
     repo.remove("run");
     // The right side may be standard input, as the left one may.
-    let text = repo.read("../fixtures/good.json");
-    let fed = repo.sh_ours("git-replay bisect ../fixtures/good.json - <../fixtures/good.json");
-    fed.ok();
-    assert!(!text.is_empty());
+    repo.sh_ours("git-replay bisect ../fixtures/good.json - <../fixtures/good.json")
+        .ok()
+        .says("they do not part");
 }
 
 #[test]
@@ -386,6 +388,40 @@ fn a_command_is_recorded_with_its_exit_code() {
 }
 
 #[test]
+fn where_nothing_was_rebuilt_no_ids_are_the_same() {
+    let repo = recorded();
+    repo.replay("record main..main --no-prompt -o ../none.json")
+        .ok();
+    let found = repo.replay("../none.json --json").ok().json();
+    assert_eq!(found["same_ids"], Value::Null);
+    let found = repo.replay("test ../none.json --format=json").ok().json();
+    assert_eq!(found["journals"][0]["same_ids"], Value::Null);
+    repo.replay("../none.json --json --events")
+        .fails(129)
+        .says("--events and --json cannot both");
+    repo.replay("../none.json --json --events --session s").ok();
+}
+
+#[test]
+fn other_patches_change_no_other_token() {
+    let repo = recorded();
+    let text = repo.read("../fixtures/good.json");
+    let foreign = text.replace("\"oid\":", "\"theirs\":1.50,\"huge\":1e2,\"oid\":");
+    assert_ne!(text, foreign);
+    repo.write("../fixtures/good.json", &foreign);
+    repo.replay("convert ../fixtures/good.json ../text.json --patches=text")
+        .ok();
+    let changed = repo.read("../text.json");
+    assert_eq!(
+        changed.matches("\"theirs\":1.50,\"huge\":1e2,").count(),
+        foreign.matches("\"theirs\":1.50,\"huge\":1e2,").count()
+    );
+    repo.replay("convert ../text.json ../back.json --patches=binary")
+        .ok();
+    assert_eq!(repo.read("../back.json"), foreign);
+}
+
+#[test]
 fn what_is_wrong_is_said_before_the_command_runs() {
     let repo = recorded();
     let logs = repo.common_dir().join("harness/trajectories");
@@ -394,10 +430,19 @@ fn what_is_wrong_is_said_before_the_command_runs() {
     }
     repo.mkdir("../folder");
     for (options, said) in [
-        ("-o ../nowhere/j.json --no-prompt", "cannot write in '../nowhere'"),
+        (
+            "-o ../nowhere/j.json --no-prompt",
+            "cannot write in '../nowhere'",
+        ),
         ("-o ../folder --no-prompt", "'../folder' is a folder"),
-        ("-o ../x.json --prompt-file missing", "cannot read the prompt 'missing'"),
-        ("-o ../x.json --session s1", "2 trajectories have a session 's1'"),
+        (
+            "-o ../x.json --prompt-file missing",
+            "cannot read the prompt 'missing'",
+        ),
+        (
+            "-o ../x.json --session s1",
+            "2 trajectories have a session 's1'",
+        ),
     ] {
         repo.replay(&format!("record {options} -- touch ../ran"))
             .fails(128)
@@ -431,7 +476,8 @@ fn the_exit_code_is_the_commands_whatever_comes_after() {
     let fired = repo.script("monitor", "echo fired >>\"$HOME/monitored\"; exit 1");
     repo.run(["config", "core.fsmonitor", fired.to_str().unwrap()])
         .ok();
-    repo.replay("record -o ../quiet.json --no-prompt -- true").ok();
+    repo.replay("record -o ../quiet.json --no-prompt -- true")
+        .ok();
     assert!(!repo.exists(repo.home().join("monitored")));
     repo.git("config --unset core.fsmonitor").ok();
     repo.replay("record -o ../odd.json --no-prompt -- sh -c 'echo broken >.git/index'")

@@ -314,6 +314,20 @@ fn the_zone_that_writers_lose_is_guessed_when_the_id_proves_it() {
 }
 
 #[test]
+fn with_a_reason_nothing_else_in_the_entry_counts() {
+    let repo = recorded("");
+    edit(&repo, |journal| {
+        let entry = at(journal, "workspace-commits");
+        entry["unavailable"] = json!("the run was interrupted");
+        entry["baseline"] = json!({"commit": "unknown"});
+        entry["commits"] = json!("none");
+    });
+    repo.replay("../j.json --check")
+        .fails(1)
+        .says("unrecorded: turn 1: its commits are not recorded: the run was interrupted");
+}
+
+#[test]
 fn a_recorded_failure_of_an_earlier_turn_is_reproduced_too() {
     let repo = recorded("");
     edit(&repo, |journal| {
@@ -327,15 +341,17 @@ fn a_recorded_failure_of_an_earlier_turn_is_reproduced_too() {
     let wanted = json!({"turn": 1, "code": "process", "message": "it broke"});
     assert_eq!(found["failure"], wanted);
     assert_eq!(found["failures"], json!([wanted]));
-    assert_eq!((&found["turns"], &found["state"]), (&json!(2), &json!("made")));
+    assert_eq!(
+        (&found["turns"], &found["state"]),
+        (&json!(2), &json!("made"))
+    );
     repo.replay("../j.json")
         .fails(1)
         .says("turn 1: the recorded run failed (process): it broke");
     assert_eq!(repo.oid(&branches(&repo)), repo.oid("run"));
-    repo.replay("test ../j.json")
-        .ok()
-        .says("1 passed")
-        .prints("passed   ../j.json: 2 commits with the recorded ids, and its recorded failure (process)");
+    repo.replay("test ../j.json").ok().says("1 passed").prints(
+        "passed   ../j.json: 2 commits with the recorded ids, and its recorded failure (process)",
+    );
 }
 
 #[test]

@@ -24,6 +24,21 @@ fn gate() -> Repo {
 }
 
 #[test]
+fn a_line_is_one_verdict_whatever_the_file_is_called() {
+    let repo = recorded();
+    let text = repo.read("../fixtures/good.json");
+    repo.write("../fixtures/new\nline.json", text);
+    let lines = repo.replay("test ../fixtures").ok().lines();
+    assert_eq!(
+        lines,
+        [
+            "passed   ../fixtures/good.json: 2 commits with the recorded ids",
+            "passed   \"../fixtures/new\\nline.json\": 2 commits with the recorded ids",
+        ]
+    );
+}
+
+#[test]
 fn a_folder_of_journals_is_a_gate() {
     let repo = gate();
     let outcome = repo.replay("test ../fixtures").fails(1);

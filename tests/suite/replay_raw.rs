@@ -41,7 +41,11 @@ fn bytes_that_git_reads_otherwise_are_malformed() {
     let parent = headers.lines().nth(1).unwrap();
     let message = Some("first\n");
     let cases = [
-        ("a second message", format!("{headers}\nAll is well\n"), message),
+        (
+            "a second message",
+            format!("{headers}\nAll is well\n"),
+            message,
+        ),
         ("an open end", headers.trim_end().to_owned(), message),
         ("a blank line first", format!("\n{headers}"), message),
         ("nothing", String::new(), message),
@@ -98,10 +102,19 @@ fn a_parent_stands_right_behind_the_tree_and_nowhere_else() {
         .fails(128)
         .says("commit 1: its parent is not the commit before it");
     // Beside a real one it is only another header, and rebuilt as such.
-    smuggled(&repo, &format!("{headers}{parent}\n"), Some("first\n"), |_| {});
+    smuggled(
+        &repo,
+        &format!("{headers}{parent}\n"),
+        Some("first\n"),
+        |_| {},
+    );
     repo.replay("../bad.json --branch kept").ok();
     assert_eq!(
-        repo.git("rev-list --parents -1 kept").ok().out().split(' ').nth(1),
+        repo.git("rev-list --parents -1 kept")
+            .ok()
+            .out()
+            .split(' ')
+            .nth(1),
         parent.strip_prefix("parent ")
     );
 }

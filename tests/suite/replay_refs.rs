@@ -45,14 +45,30 @@ fn a_branch_that_cannot_be_made_leaves_no_object_behind() {
         refused(
             &repo,
             "",
-            &["cannot make the branch 'replay/j-", "'refs/heads/replay' exists", hint],
+            &[
+                "cannot make the branch 'replay/j-",
+                "'refs/heads/replay' exists",
+                hint,
+            ],
         );
-        refused(&repo, "--branch replay/x", &["'refs/heads/replay' exists", hint]);
-        refused(&repo, "--branch there", &["'refs/heads/there/below' exists", hint]);
+        refused(
+            &repo,
+            "--branch replay/x",
+            &["'refs/heads/replay' exists", hint],
+        );
+        refused(
+            &repo,
+            "--branch there",
+            &["'refs/heads/there/below' exists", hint],
+        );
         repo.write(repo.git_dir().join("refs/heads/held.lock"), "");
         refused(&repo, "--branch held", &["refs/heads/held.lock", hint]);
         repo.git("pack-refs --all").ok();
-        refused(&repo, "--branch there", &["'refs/heads/there/below' exists", hint]);
+        refused(
+            &repo,
+            "--branch there",
+            &["'refs/heads/there/below' exists", hint],
+        );
         repo.replay("../j.json --branch free").ok();
         assert_eq!(repo.oid("free"), tip);
         repo.git("fsck --strict").ok();
@@ -62,13 +78,20 @@ fn a_branch_that_cannot_be_made_leaves_no_object_behind() {
 #[test]
 fn a_symbolic_ref_is_not_written_through() {
     let (repo, tip) = scene(2);
-    repo.git("symbolic-ref refs/heads/alias refs/heads/main").ok();
-    repo.git("symbolic-ref refs/heads/loose refs/heads/nowhere").ok();
-    refused(&repo, "--branch alias", &["'alias' is a symbolic ref", "--branch"]);
+    repo.git("symbolic-ref refs/heads/alias refs/heads/main")
+        .ok();
+    repo.git("symbolic-ref refs/heads/loose refs/heads/nowhere")
+        .ok();
+    refused(
+        &repo,
+        "--branch alias",
+        &["'alias' is a symbolic ref", "--branch"],
+    );
     refused(&repo, "--branch loose", &["'loose' is a symbolic ref"]);
     // Nor where it leads to the result already.
     repo.replay("../j.json --branch done").ok();
-    repo.git("symbolic-ref refs/heads/alias refs/heads/done").ok();
+    repo.git("symbolic-ref refs/heads/alias refs/heads/done")
+        .ok();
     refused(&repo, "--branch alias", &["'alias' is a symbolic ref"]);
     assert_eq!(repo.oid("done"), tip);
 }
@@ -113,7 +136,10 @@ fn a_branch_that_a_rebase_or_a_bisect_comes_back_to_is_refused() {
     );
     refused(&repo, "--branch stacked", said);
     repo.remove(repo.git_dir().join("rebase-merge"));
-    repo.write(repo.git_dir().join("rebase-apply/head-name"), "refs/heads/applied\n");
+    repo.write(
+        repo.git_dir().join("rebase-apply/head-name"),
+        "refs/heads/applied\n",
+    );
     refused(&repo, "--branch applied", said);
 }
 
@@ -141,12 +167,17 @@ fn a_branch_is_called_what_git_calls_it() {
     repo.git("checkout -q -b before").ok();
     repo.git("checkout -q main").ok();
     // `git branch -f @{-1}` means that one, too.
-    repo.replay("../j.json --branch @{-1}").ok().prints("before");
+    repo.replay("../j.json --branch @{-1}")
+        .ok()
+        .prints("before");
     assert_eq!(repo.oid("before"), tip);
     repo.replay("../j.json --branch refs/heads/x")
         .ok()
         .prints("refs/heads/x");
     repo.git("branch -f refs/heads/y").ok();
-    let names = repo.git("for-each-ref --format=%(refname) refs/heads/refs").ok().out();
+    let names = repo
+        .git("for-each-ref --format=%(refname) refs/heads/refs")
+        .ok()
+        .out();
     assert_eq!(names, "refs/heads/refs/heads/x\nrefs/heads/refs/heads/y");
 }

@@ -153,7 +153,9 @@ fn every_prompt_is_a_turn_however_it_begins() {
         ],
     );
     // A line that was written twice is one event.
-    let path = repo.common_dir().join("harness/trajectories/claude-s1.jsonl");
+    let path = repo
+        .common_dir()
+        .join("harness/trajectories/claude-s1.jsonl");
     let first = repo.read(&path).lines().next().unwrap().to_owned();
     repo.append(&path, format!("{first}\n"));
     repo.replay("record main..run --session s1 -o ../j.json")

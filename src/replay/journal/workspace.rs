@@ -79,11 +79,6 @@ impl Workspace {
     /// When it is malformed; the message says where.
     pub(super) fn read(entry: usize, mut fields: Fields) -> Result<Self> {
         let unavailable = fields.text("unavailable")?;
-        let baseline = match (fields.object("baseline")?, &unavailable) {
-            (Some(baseline), _) => Some(Baseline::read(baseline)?),
-            (None, Some(_)) => None,
-            (None, None) => return Err(fields.error("'baseline' is missing")),
-        };
         let listed = match &unavailable {
             // Outpost ignores what stands beside a reason, and so do we unless it is ours.
             Some(_) => fields
@@ -92,6 +87,12 @@ impl Workspace {
                 .flatten()
                 .filter(|list| is_ours(list)),
             None => Some(fields.require_array("commits")?),
+        };
+        let baseline = match (&unavailable, &listed) {
+            (None, _) => Some(Baseline::read(fields.require_object("baseline")?)?),
+            (Some(_), Some(_)) => fields.object("baseline")?.map(Baseline::read).transpose()?,
+            // As little as its commits: with a reason nothing else counts.
+            (Some(_), None) => None,
         };
         let mut commits = Vec::new();
         let mut previous = baseline.map(|b| b.commit);

@@ -59,6 +59,43 @@ pub fn event(text: &str) -> Result<String> {
     Ok(event)
 }
 
+/// The object `text` with `value`, which is JSON, in its field `key`; every other
+/// field as it stands.
+///
+/// # Errors
+/// When it is no JSON object.
+pub fn with(text: &str, key: &str, value: &str) -> Result<String> {
+    let fields: Fields<'_> = serde_json::from_str(text)?;
+    let written: Vec<(&str, Option<String>)> = fields
+        .0
+        .iter()
+        .map(|(name, raw)| match name == key {
+            true => (name.as_str(), Some(value.to_owned())),
+            false => (name.as_str(), Some(compact(raw.get()))),
+        })
+        .collect();
+    Ok(object(&written))
+}
+
+/// The JSON of the field `key` of the object `text`.
+///
+/// # Errors
+/// When it is no JSON object.
+pub fn field<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
+    let fields: Fields<'a> = serde_json::from_str(text)?;
+    let found = fields.0.into_iter().find(|(name, _)| name == key);
+    Ok(found.map(|(_, raw)| raw.get()))
+}
+
+/// The JSON of each element of the array `text`.
+///
+/// # Errors
+/// When it is no JSON array.
+pub fn elements(text: &str) -> Result<Vec<&str>> {
+    let elements: Vec<&RawValue> = serde_json::from_str(text)?;
+    Ok(elements.into_iter().map(RawValue::get).collect())
+}
+
 /// An object's fields in the order in which they stand.
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
 

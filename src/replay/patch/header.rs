@@ -2,8 +2,8 @@
 
 use gix::ObjectId;
 
-use crate::git::{BString, ByteSlice};
 use crate::git::quote::unquoted;
+use crate::git::{BString, ByteSlice};
 use crate::replay::object::object_id;
 
 /// The path of a `diff --git` line, without its two prefixes; `None` when the

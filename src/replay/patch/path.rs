@@ -41,7 +41,14 @@ pub fn danger_in(patch: &str) -> Option<(BString, &'static str)> {
 
 /// The paths that `line` of a header may name, less the prefix that git takes off.
 fn names(line: &str) -> Vec<BString> {
-    for prefix in ["rename from ", "rename to ", "rename old ", "rename new ", "copy from ", "copy to "] {
+    for prefix in [
+        "rename from ",
+        "rename to ",
+        "rename old ",
+        "rename new ",
+        "copy from ",
+        "copy to ",
+    ] {
         if let Some(name) = line.strip_prefix(prefix) {
             return unquoted(name.into()).into_iter().collect();
         }

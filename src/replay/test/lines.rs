@@ -1,8 +1,11 @@
 //! Verdicts as lines: for a person, and in the Test Anything Protocol.
 
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 
 use crate::error::{Context, Result};
+use crate::git::ByteSlice;
+use crate::git::quote::quoted;
 use crate::replay::test::verdict::{Tested, count};
 use crate::ui::Ui;
 
@@ -13,7 +16,8 @@ use crate::ui::Ui;
 pub(super) fn human(tested: &[Tested], ui: &mut Ui) -> Result<()> {
     for one in tested {
         let reason = one.reason().replace('\n', "\n    ");
-        writeln!(ui.out, "{:<8} {}: {reason}", one.word(), one.name()).context(CANNOT)?;
+        let name = quoted(one.path.as_os_str().as_bytes().as_bstr());
+        writeln!(ui.out, "{:<8} {name}: {reason}", one.word()).context(CANNOT)?;
     }
     let (passed, diverged) = (count(tested, "passed"), count(tested, "diverged"));
     let errors = count(tested, "error");

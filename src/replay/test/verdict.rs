@@ -105,12 +105,12 @@ fn check(path: &Path, from: Option<ObjectId>) -> Result<Verdict> {
         from,
         ..Wish::default()
     };
-    let (verdict, _) = replay(&repo, &journal, &wish, Place::Outside)?;
+    let (mut verdict, _) = replay(&repo, &journal, &wish, Place::Outside)?;
     Ok(if verdict.divergences.is_empty() {
         Verdict::Passed {
             commits: verdict.commits.len(),
             same_ids: verdict.renamed() == 0,
-            failure: verdict.failures.into_iter().map(|(_, failure)| failure).last(),
+            failure: verdict.failures.pop().map(|(_, failure)| failure),
         }
     } else {
         Verdict::Diverged(verdict.divergences)
@@ -139,7 +139,7 @@ pub(super) fn document(tested: &[Tested]) -> Value {
                     failure,
                 } => {
                     entry["commits"] = json!(commits);
-                    entry["same_ids"] = json!(same_ids);
+                    entry["same_ids"] = json!((*commits > 0).then_some(*same_ids));
                     entry["failure"] = json!(
                         failure
                             .as_ref()
