@@ -6,13 +6,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
+use rustix::fs::{Access, access};
 
 use crate::error::{Context, Result};
 use crate::state::crash;
 use crate::state::file::{Sharing, make_folder};
 
-/// Moves what is in the object store `from` into the store `to`.
+/// Moves what is in the object store `from` into the store `to`, all or nothing as
+/// far as permissions say so before.
 pub(super) fn objects(from: &Path, to: &Path, sharing: Sharing) -> Result<()> {
+    for folder in folders(from)? {
+        let target = to.join(folder.file_name().unwrap_or_default());
+        let is_empty = entries(&folder)?.is_empty();
+        if !is_empty && target.exists() {
+            access(&target, Access::WRITE_OK | Access::EXEC_OK)
+                .with_context(|| format!("cannot move objects to '{}'", target.display()))?;
+        }
+    }
     for folder in folders(from)? {
         let target = to.join(folder.file_name().unwrap_or_default());
         let mut files = entries(&folder)?;

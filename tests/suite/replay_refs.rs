@@ -76,6 +76,25 @@ fn a_branch_that_cannot_be_made_leaves_no_object_behind() {
 }
 
 #[test]
+fn a_store_that_takes_only_a_part_gets_nothing() {
+    let (repo, tip) = scene(2);
+    let Some(user) = repo.for_whom_modes_count() else {
+        return;
+    };
+    let folder = repo.git_dir().join("objects").join(&tip[..2]);
+    repo.mkdir(&folder);
+    repo.chmod(&folder, 0o555);
+    refused(
+        &user,
+        "--branch new",
+        &["cannot store the rebuilt objects", "Permission denied"],
+    );
+    repo.chmod(&folder, 0o755);
+    user.replay("../j.json --branch new").ok();
+    assert_eq!(repo.oid("new"), tip);
+}
+
+#[test]
 fn a_symbolic_ref_is_not_written_through() {
     let (repo, tip) = scene(2);
     repo.git("symbolic-ref refs/heads/alias refs/heads/main")
