@@ -114,6 +114,9 @@ impl Place {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(&folder)
             .with_context(|| format!("cannot write in '{}'", folder.display()))?;
+        if let Ok(replaced) = fs::metadata(&self.path) {
+            file.as_file().set_permissions(replaced.permissions())?;
+        }
         Ok(Some(file))
     }
 }

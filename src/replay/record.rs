@@ -19,7 +19,7 @@ use crate::replay::plain::{self, Plain};
 use crate::replay::prompts::Prompts;
 use crate::replay::range::Range;
 use crate::replay::store::Store;
-use crate::replay::{leaks, output, promised, proof, session};
+use crate::replay::{leaks, options, output, promised, proof, session};
 use crate::ui::Ui;
 
 /// What Outpost records at most, in bytes of patches and messages together.
@@ -90,6 +90,7 @@ pub(super) fn run(arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     if let Some(id) = &arguments.session {
         session::find(&repo, id)?;
     }
+    options::limits(Some(&repo))?;
     let ended = Ended::of(&repo, &arguments.command, ui)?;
     if ended.has_run {
         match write(&repo, &arguments, prompts, Some(&ended), ui) {
@@ -267,7 +268,7 @@ fn tell(
     for finding in findings {
         ui.warn(finding);
     }
-    let bound = crate::replay::options::limits(Some(repo))?.bytes;
+    let bound = options::limits(Some(repo))?.bytes;
     if size > bound {
         ui.warn(format_args!(
             "the journal has {size} bytes; readers take {bound} unless journal.maxSize says more"

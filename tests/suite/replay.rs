@@ -250,11 +250,12 @@ fn a_journal_is_not_overwritten_unasked() {
         .fails(1)
         .says("exists already");
     assert_eq!(repo.read("x.json"), "mine");
+    repo.chmod("x.json", 0o600);
     repo.replay("record main..fix -o x.json --no-prompt --yes")
         .ok();
+    // What was private stays so.
+    assert_eq!(repo.mode("x.json") & 0o777, 0o600);
     assert_eq!(repo.journal("x.json")[1]["x"]["prompt"]["absent"], true);
-    // It is a file of the user's like any other.
-    assert_eq!(repo.mode("x.json") & 0o600, 0o600);
     repo.replay("record main..fix -o - --no-prompt --quiet")
         .ok()
         .silent();

@@ -449,6 +449,12 @@ fn what_is_wrong_is_said_before_the_command_runs() {
             .says(said);
         assert!(!repo.exists("../ran"), "{options}");
     }
+    repo.git("config journal.maxSize much").ok();
+    repo.replay("record -o ../x.json --no-prompt -- touch ../ran")
+        .fails(128)
+        .says("journal.maxSize");
+    assert!(!repo.exists("../ran"));
+    repo.git("config --unset journal.maxSize").ok();
     // A session that the command was to begin may never have begun.
     repo.replay("record -o ../x.json --session s2 -- sh -c 'touch ../ran; exit 3'")
         .fails(3)
