@@ -64,16 +64,30 @@ impl Repo {
         Self::from_gix(repo, None)
     }
 
-    /// The worktree whose root is `root`.
+    /// The worktree whose root is `root`, when git would work in it too: a repository
+    /// of somebody else has filters and hooks that would run as us (`safe.directory`).
     ///
     /// # Errors
-    /// When there is no repository there.
+    /// When there is no repository there, or git would refuse it.
     pub fn at(root: &Path) -> Result<Self> {
-        let repo = options(&command_line_config()?)
-            .with(Trust::Full)
-            .open(root)
-            .with_context(|| format!("cannot open the repository at '{}'", root.display()))?;
-        Self::from_gix(repo.to_thread_local(), None)
+        let overrides = command_line_config()?;
+        let open = |options: Options| {
+            options
+                .open(root)
+                .with_context(|| format!("cannot open the repository at '{}'", root.display()))
+        };
+        let mut repo = open(options(&overrides))?.to_thread_local();
+        if repo.git_dir_trust() != Trust::Full {
+            let asked = Child::git()
+                .current_dir(root)
+                .args(["rev-parse", "--git-dir"])
+                .output()?;
+            if !asked.status.success() {
+                return Err(as_git_said(&asked.stderr));
+            }
+            repo = open(options(&overrides).with(Trust::Full))?.to_thread_local();
+        }
+        Self::from_gix(repo, None)
     }
 
     fn as_git_says(overrides: &[gix::bstr::BString]) -> Result<Self> {
@@ -87,14 +101,7 @@ impl Repo {
         };
         let output = ask(&["--absolute-git-dir"])?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let mut lines = said.trim().splitn(2, '\n');
-            let first = lines.next().unwrap_or_default();
-            let message = first.strip_prefix("fatal: ").unwrap_or(first).to_owned();
-            return Err(match lines.next() {
-                Some(advice) => hinted(message, advice.trim()),
-                None => crate::error::anyhow!(message),
-            });
+            return Err(as_git_said(&output.stderr));
         }
         let git_dir = path_of_line(output.stdout);
         let toplevel = ask(&["--show-toplevel"])?;
@@ -258,6 +265,18 @@ fn command_line_config() -> Result<Vec<gix::bstr::BString>> {
         }
     }
     Ok(found)
+}
+
+/// git's own refusal: its first line, and what it advises.
+fn as_git_said(stderr: &[u8]) -> crate::error::Error {
+    let said = String::from_utf8_lossy(stderr);
+    let mut lines = said.trim().splitn(2, '\n');
+    let first = lines.next().unwrap_or_default();
+    let message = first.strip_prefix("fatal: ").unwrap_or(first).to_owned();
+    match lines.next() {
+        Some(advice) => hinted(message, advice.trim()),
+        None => crate::error::anyhow!(message),
+    }
 }
 
 fn path_of_line(mut line: Vec<u8>) -> PathBuf {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Exit;
 use crate::error::{Context, Result};
+use crate::git::Repo;
 use crate::git::command::Child;
 use crate::git::enclosing::enclosing;
 use crate::trajectory::agent;
@@ -97,7 +98,9 @@ fn finish(name: &str, reply: &Reply, ui: &mut Ui) -> Result<Exit> {
 fn told_nobody(name: &str, trouble: &str) -> Exit {
     let place = std::env::current_dir()
         .ok()
-        .and_then(|here| enclosing(&here));
+        .and_then(|here| enclosing(&here))
+        // Nothing is written into a repository that git would not work in.
+        .filter(|place| Repo::at(&place.worktree).is_ok());
     note_trouble(
         place.as_ref().map(|p| p.common_dir.as_path()),
         name,

@@ -55,6 +55,7 @@ pub(crate) fn record(told: &Told) -> Result<Option<Reply>> {
     if let Some((doing, guard)) = &guarded {
         reply.checkpoint = guard.number;
         reply.error.clone_from(&guard.error);
+        entry.failed.clone_from(&guard.error);
         reply.refuse = settings.require && guard.error.is_some() && *doing != Doing::Reads;
     }
     let outcome = entry.apply(told, guarded.map(|(_, guard)| guard));
