@@ -11,6 +11,28 @@ pub const VERSION: u32 = 1;
 /// How long a field may be, when nothing else is configured.
 pub const MAX_FIELD: usize = 4096;
 
+/// How many characters are kept where only the beginning of a text is.
+const HEAD: usize = 120;
+
+/// The beginning of a text, for a field of a payload. Only of masked text there is one: a
+/// secret across the cut would lose what it is known by.
+pub fn head(text: &Masked) -> Value {
+    text.head(HEAD).as_str().into()
+}
+
+/// What `head` needs of `text`.
+pub fn masked_beginning(text: &str) -> Masked {
+    Masked::beginning(text, 4 * HEAD)
+}
+
+/// The same of the arguments of a call, as JSON when they are no text.
+pub fn masked_arguments(arguments: &Value) -> Masked {
+    match arguments {
+        Value::String(text) => masked_beginning(text),
+        other => masked_beginning(MaskedJson::new(other.clone(), MAX_FIELD).as_str()),
+    }
+}
+
 /// Something that happened, before it is masked.
 #[derive(Debug, Clone, Default)]
 pub struct Event {

@@ -76,5 +76,6 @@ mod trajectory_log;
 mod trajectory_masking;
 mod trajectory_runs;
 mod trajectory_scene;
+mod trajectory_secrets;
 mod trajectory_stream;
 mod tty;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::common::Repo;
+use super::trajectory_scene::files_with;
 
 pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/agents")
@@ -310,8 +311,8 @@ fn imported_lines_are_masked() {
         "hunter2hunter2",
         "MIIBOgIBAAJBAKj34",
     ] {
-        let found = repo.run(["grep", "--no-index", "-a", "-l", secret, ".git/harness"]);
-        assert_eq!(found.out(), "", "{secret}");
+        let found = files_with(&repo.path(".git/harness"), secret);
+        assert_eq!(found, [""; 0], "{secret}");
     }
     let _: Value = repo.git("trajectory list --json").ok().json();
 }

@@ -2,7 +2,7 @@
 //! are played again.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -131,7 +131,7 @@ impl Scene {
     }
 }
 
-fn find(folder: &std::path::Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
+fn find(folder: &Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
     for entry in fs::read_dir(folder).ok()? {
         let path = entry.ok()?.path();
         if path.is_dir() {
@@ -143,4 +143,31 @@ fn find(folder: &std::path::Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
         }
     }
     None
+}
+
+/// The files below `folder` that have `part` in their bytes or their name, whatever they
+/// hold, relative to it.
+pub(crate) fn files_with(folder: &Path, part: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            let name = path
+                .strip_prefix(folder)
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = fs::read(&path).unwrap();
+            let holds = bytes.windows(part.len()).any(|w| w == part.as_bytes());
+            if holds || name.contains(part) {
+                found.push(name);
+            }
+        }
+    }
+    found
 }

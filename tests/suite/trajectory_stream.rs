@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::trajectory_scene::Scene;
+use super::trajectory_scene::{Scene, files_with};
 
 /// Lines as the extension of `agent` writes them, from the agent's own events.
 fn stream_lines(scene: &Scene) -> Vec<String> {
@@ -206,11 +206,8 @@ fn every_copy_of_every_secret_is_gone() {
             .out();
         for secret in secrets {
             // Logs, states, mirror and error log.
-            let found = scene
-                .repo
-                .run(["grep", "--no-index", "-a", "-l", secret, ".git/harness"])
-                .out();
-            assert_eq!(found, "", "{agent}: {secret}");
+            let found = files_with(&scene.repo.path(".git/harness"), secret);
+            assert_eq!(found, [""; 0], "{agent}: {secret}");
             assert!(!labels.contains(secret), "{agent}: {secret} in a label");
         }
     }

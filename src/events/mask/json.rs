@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::argv::{mask_values, mask_words};
 use super::prefilter::is_secret_field;
 use super::{MASK, Masked, boundary, secrets};
 
@@ -41,9 +42,6 @@ const NAMES: &[&str] = &[
     "model",
     "tool",
 ];
-
-/// How far behind a cut is looked.
-const LOOK_AHEAD: usize = 32 << 10;
 
 /// Fields that hold what cannot be read anyway, and must not be changed.
 const OPAQUE: &[&str] = &[
@@ -89,18 +87,16 @@ fn clean(value: &mut Value, field: &str, limit: usize) {
                 MASK.clone_into(text);
                 return;
             }
-            // What will be cut away need not be masked; but a secret that begins
-            // before the cut is known by what follows it.
-            let seen = boundary(text, limit.saturating_add(LOOK_AHEAD));
             if text.len() > limit {
-                let size = text.len();
-                let head = Masked::new(&text[..seen]).cut(limit);
-                *text = format!("{}… [{size} bytes]", head.as_str());
+                let (rest, size) = told_size(text).unwrap_or((text, text.len()));
+                let head = Masked::beginning(rest, limit);
+                *text = format!("{}{ELLIPSIS}{size}{BYTES}", head.as_str());
             } else {
                 *text = Masked::from_string(std::mem::take(text)).into_string();
             }
         }
         Value::Array(items) => {
+            mask_words(items);
             for item in items {
                 clean(item, field, limit);
             }
@@ -116,12 +112,25 @@ fn clean(value: &mut Value, field: &str, limit: usize) {
                     fields.insert(Masked::new(&key).as_str().to_owned(), held);
                 }
             }
+            mask_values(field, fields);
             for (key, item) in fields.iter_mut() {
                 clean(item, key, limit);
             }
         }
         _ => {}
     }
+}
+
+/// Between what is left of a text and its size.
+const ELLIPSIS: &str = "… [";
+/// Behind the size.
+const BYTES: &str = " bytes]";
+
+/// What was cut before tells its size already.
+fn told_size(text: &str) -> Option<(&str, usize)> {
+    let (head, size) = text.strip_suffix(BYTES)?.rsplit_once(ELLIPSIS)?;
+    let size = size.parse().ok()?;
+    (size > head.len()).then_some((head, size))
 }
 
 /// Whether `text` is a name that a program gave: an id, a hash, a ref, a model. A
@@ -176,5 +185,9 @@ mod tests {
             MaskedJson::new(json!({"t": text}), 14).as_str(),
             r#"{"t":"x password=[ma… [24 bytes]"}"#
         );
+        // Once more changes nothing: the size stays that of the whole.
+        let once = MaskedJson::new(json!({"t": text}), 14);
+        let again = serde_json::from_str(once.as_str()).expect("JSON");
+        assert_eq!(MaskedJson::new(again, 14), once);
     }
 }

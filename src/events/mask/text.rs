@@ -9,6 +9,9 @@ use super::secrets;
 /// What stands where a secret was.
 pub const MASK: &str = "[masked]";
 
+/// How far behind a cut is looked.
+const LOOK_AHEAD: usize = 32 << 10;
+
 /// Text without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Masked(String);
@@ -31,6 +34,13 @@ impl Masked {
     /// Masks bytes; what is not UTF-8 becomes U+FFFD.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Masked::new(&String::from_utf8_lossy(bytes))
+    }
+
+    /// The first `limit` bytes of `text`, of which no more is masked than can matter: a
+    /// secret that begins before the cut is known by what follows it.
+    pub fn beginning(text: &str, limit: usize) -> Self {
+        let seen = boundary(text, limit.saturating_add(LOOK_AHEAD));
+        Masked::new(&text[..seen]).cut(limit)
     }
 
     /// At most `limit` bytes, cut where a character ends.

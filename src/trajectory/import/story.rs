@@ -5,14 +5,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::events::line::{head, masked_arguments, masked_beginning};
 use crate::events::{Event, Session, id};
 use crate::trajectory::import::call::Billed;
 
 /// The name of the note that a call was billed and recorded nowhere.
 pub(crate) const UNRECORDED: &str = "unrecorded";
-
-/// How much of a text is kept where only its beginning is.
-const HEAD: usize = 120;
 
 /// The events of one session.
 #[derive(Debug, Clone)]
@@ -82,7 +80,7 @@ impl Story {
             ..Event::now("", "prompt", "user")
         }
         .with("chars", text.chars().count())
-        .with("head", text.chars().take(HEAD).collect::<String>())
+        .with("head", head(&masked_beginning(text)))
         .with("text", text);
         self.push(event, native, agent_id);
     }
@@ -102,17 +100,13 @@ impl Story {
         arguments: &Value,
         agent_id: Option<&str>,
     ) {
-        let text = match arguments {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
         let event = Event {
             ts,
             tool_call_id: Some(call.to_owned()),
             ..Event::now("", "tool_start", tool)
         }
         .with("tool_call_id", call)
-        .with("args", text.chars().take(HEAD).collect::<String>())
+        .with("args", head(&masked_arguments(arguments)))
         .with("args_text", arguments.clone());
         self.push(event, call, agent_id);
     }
@@ -140,10 +134,7 @@ impl Story {
         .with("is_error", is_error)
         .with("result_chars", ended.result.chars().count())
         .with("outcome", ended.outcome)
-        .with(
-            "result_head",
-            ended.result.chars().take(HEAD).collect::<String>(),
-        );
+        .with("result_head", head(&masked_beginning(&ended.result)));
         self.push(event, call, agent_id);
     }
 

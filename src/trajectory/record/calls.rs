@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::error::Result;
+use crate::events::mask::MaskedJson;
 use crate::events::{id, time};
 use crate::trajectory::agent::{Call, End, Told};
 use crate::trajectory::import::{canonical, tool_key};
@@ -148,21 +149,7 @@ impl Open {
     }
 }
 
-/// Arguments small enough to be kept between two events.
+/// Arguments small enough to be kept between two events, masked before they are cut.
 fn shortened(input: &Value, limit: usize) -> Value {
-    match input {
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| (name.clone(), shortened(value, limit)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-        Value::String(text) if text.len() > limit => {
-            // Masked before it is cut, so that no half of a secret is left.
-            crate::events::mask::Masked::new(text)
-                .cut(limit)
-                .as_str()
-                .into()
-        }
-        other => other.clone(),
-    }
+    serde_json::from_str(MaskedJson::new(input.clone(), limit).as_str()).unwrap_or_default()
 }

@@ -3,12 +3,10 @@
 
 use serde_json::{Value, json};
 
+use crate::events::line::{head, masked_arguments, masked_beginning};
 use crate::events::{Event, time};
 use crate::trajectory::agent::End;
 use crate::trajectory::record::state::Open;
-
-/// How much of a text is kept where only its beginning is.
-pub(super) const HEAD: usize = 120;
 
 /// What became of the checkpoint of a refused call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,13 +56,9 @@ pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
         &open.tool,
         checkpoint(open, fate),
     ));
-    let args = match &open.args {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
     if !was_denied {
         let start = json!({
-            "tool_call_id": open.call, "args": args.chars().take(HEAD).collect::<String>(), "args_text": open.args,
+            "tool_call_id": open.call, "args": head(&masked_arguments(&open.args)), "args_text": open.args,
         });
         events.push(of_call(
             open.guard.taken.max(open.began),
@@ -89,7 +83,7 @@ pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
             "is_error": is_error,
             "result_chars": is_known.then(|| end.result.chars().count()),
             "exec_ms": end.exec_ms, "wait_ms": wait, "outcome": end.outcome,
-            "result_head": is_known.then(|| end.result.chars().take(HEAD).collect::<String>()),
+            "result_head": is_known.then(|| head(&masked_beginning(&end.result))),
         }),
     ));
     events

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::error::{Context, Result};
-use crate::events::line::Standing;
+use crate::events::line::{Standing, head, masked_beginning};
 use crate::events::{Event, Lines, Log, session, time};
 use crate::git::Repo;
 use crate::trajectory::agent::{End, Moment, Told};
 use crate::trajectory::import::UNRECORDED;
-use crate::trajectory::record::closing::HEAD;
 use crate::trajectory::record::guard::PATIENCE;
 use crate::trajectory::record::process;
 use crate::trajectory::record::recorder::Settings;
@@ -79,7 +78,7 @@ impl<'a> Entry<'a> {
                 self.close_all(|open| open.agent_id.is_none())?;
                 let event = Event::now("", "prompt", "user")
                     .with("chars", text.chars().count())
-                    .with("head", text.chars().take(HEAD).collect::<String>())
+                    .with("head", head(&masked_beginning(text)))
                     .with("text", text.as_str());
                 self.write(event, told)
             }
@@ -286,7 +285,7 @@ impl<'a> Entry<'a> {
             return Ok(());
         }
         self.state
-            .store(&self.state_path, self.repo.sharing())
+            .store(&self.state_path, self.repo.sharing(), self.limit)
             .context("cannot keep the state of the session")
     }
 }

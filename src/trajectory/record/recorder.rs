@@ -84,15 +84,18 @@ impl Settings {
             .map(ToString::to_string)
             .collect();
         Ok(Settings {
-            limit: usize::try_from(
-                repo.config_size("trajectory.maxField", line::MAX_FIELD as u64)?,
-            )
-            .unwrap_or(line::MAX_FIELD),
+            limit: longest_field(repo)?,
             tools: Tools::new(agent, also),
             enabled: !matches!(on_hook.as_deref(), Some("false" | "no" | "off" | "0")),
             require: on_hook.as_deref() == Some("require"),
         })
     }
+}
+
+/// `trajectory.maxField`.
+pub(super) fn longest_field(repo: &Repo) -> Result<usize> {
+    let configured = repo.config_size("trajectory.maxField", line::MAX_FIELD as u64)?;
+    Ok(usize::try_from(configured).unwrap_or(line::MAX_FIELD))
 }
 
 /// The checkpoint before `call`.

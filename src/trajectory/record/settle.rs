@@ -12,6 +12,7 @@ use crate::trajectory::agent::End;
 use crate::trajectory::record::closing::{self, Fate};
 use crate::trajectory::record::guard::PATIENCE;
 use crate::trajectory::record::process::is_alive;
+use crate::trajectory::record::recorder::longest_field;
 use crate::trajectory::record::state::State;
 use crate::trajectory::record::trouble;
 
@@ -22,6 +23,7 @@ use crate::trajectory::record::trouble;
 /// When a log cannot be written.
 pub(crate) fn close_orphans(repo: &Repo, only: Option<&str>) -> Result<()> {
     let folder = session::folder(repo);
+    let limit = longest_field(repo)?;
     for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(stem) = name.strip_suffix(".state") else {
@@ -61,11 +63,11 @@ pub(crate) fn close_orphans(repo: &Repo, only: Option<&str>) -> Result<()> {
                     t_ms: Some((event.ts - state.began).max(0)),
                     ..event
                 };
-                log.append(&event.line(line::MAX_FIELD))?;
+                log.append(&event.line(limit))?;
             }
             state.tools += 1;
         }
-        state.store(&entry.path(), repo.sharing())?;
+        state.store(&entry.path(), repo.sharing(), limit)?;
     }
     Ok(())
 }

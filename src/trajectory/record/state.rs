@@ -95,6 +95,20 @@ pub(crate) struct Done {
     pub(crate) failed: bool,
 }
 
+impl Open {
+    /// Makes its free texts smaller; each tells the size that it had.
+    fn shorten(&mut self, limit: usize) {
+        let shorter = MaskedJson::new(self.args.take(), limit);
+        self.args = serde_json::from_str(shorter.as_str()).unwrap_or_default();
+        for text in [&mut self.guard.command, &mut self.guard.error]
+            .into_iter()
+            .flatten()
+        {
+            text.truncate(boundary(text, limit.max(100)));
+        }
+    }
+}
+
 impl State {
     /// The state at `path`; made from the end of `log` when it is missing or broken.
     pub(crate) fn load(path: &Path, log: &Path) -> State {
@@ -144,11 +158,12 @@ impl State {
         state
     }
 
-    /// Writes it beside and renames; what is too large is made smaller first.
+    /// Writes it beside and renames. When it is too large, the free texts in it are made
+    /// smaller first; `limit` is how long one may be.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn store(&mut self, path: &Path, sharing: Sharing) -> Result<()> {
+    pub(crate) fn store(&mut self, path: &Path, sharing: Sharing, limit: usize) -> Result<()> {
         self.v = 1;
         let keep = |list: &mut Vec<String>, most: usize| {
             let cut = list.len().saturating_sub(most);
@@ -162,10 +177,12 @@ impl State {
         while self.left.len() > 50 {
             self.left.pop_first();
         }
-        let mut limit = 2048;
+        let largest = LARGEST.max(16 * limit);
+        let mut limit = limit;
         loop {
-            let json = MaskedJson::new(serde_json::to_value(&*self)?, limit);
-            if json.as_str().len() <= LARGEST || limit < 16 {
+            // Paths and ids are whole, or they are not what they name.
+            let json = MaskedJson::new(serde_json::to_value(&*self)?, usize::MAX);
+            if json.as_str().len() <= largest || limit < 16 {
                 // Most events leave it as it is, and replacing a file costs more than all
                 // else that a hook does.
                 if self.stored.as_deref() == Some(json.as_str().as_bytes()) {
@@ -175,11 +192,7 @@ impl State {
             }
             limit /= 4;
             for open in &mut self.open {
-                if let Value::String(text) = &mut open.args {
-                    text.truncate(boundary(text, limit));
-                } else if open.args.to_string().len() > limit {
-                    open.args = Value::Null;
-                }
+                open.shorten(limit);
             }
         }
     }
