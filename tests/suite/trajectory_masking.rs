@@ -8,8 +8,8 @@
 //! breaks what begins a secret, so that no scanner of pushes takes these made-up
 //! tokens for real ones.
 
-use git_harness::events::mask::Masked;
-use serde_json::Value;
+use git_harness::events::mask::{Masked, MaskedJson};
+use serde_json::{Value, json};
 
 const SECRETS: &str = include_str!("../fixtures/masking/secrets.txt");
 const CLEAN: &str = include_str!("../fixtures/masking/clean.txt");
@@ -131,4 +131,87 @@ fn no_text_breaks_the_rules() {
             Masked::from_bytes(&odd);
         }
     }
+}
+
+/// What a machine made, and what a person made up.
+const RANDOM: &str = "f3Kq9ZsLm2Xw8Vb1Tn6RqW4y";
+const MADE_UP: &str = "hunter2hunter2";
+
+#[test]
+fn the_words_of_a_stand_in_unmask_nothing() {
+    for word in [
+        "fake", "your", "sample", "todo", "insert", "example", "here",
+    ] {
+        let token = format!("ghp_Ab3dEf6h{word}Ij9LmN2pQr5tUv8xYz1Bc4De7F");
+        let key = format!("AKIA{:A<16}", format!("Q7{}ZP", word.to_uppercase()));
+        for text in [
+            token.clone(),
+            format!("password={word}Hunter2!xQ7"),
+            format!("postgres://u:{word}Hunter2xQ7@h/d"),
+            key,
+        ] {
+            let masked = Masked::new(&text);
+            assert!(masked.contains("[masked]"), "{text} → {masked}");
+        }
+    }
+}
+
+#[test]
+fn names_beside_values_are_known_in_each_form() {
+    let mut missed = Vec::new();
+    for text in [
+        format!("aws configure set aws_secret_access_key {RANDOM}"),
+        format!("npm config set //registry.npmjs.org/:_authToken {RANDOM}"),
+        format!(r#"["curl","-u","bob:{MADE_UP}","https://h"]"#),
+        format!(r#"[\"curl\", \"-u\", \"bob:{MADE_UP}\"]"#),
+        format!(r#"["x","--password","{RANDOM}"]"#),
+        format!(r#"{{"name":"password","value":"{RANDOM}"}}"#),
+        format!(r#"{{\"name\": \"API_KEY\", \"value\": \"{RANDOM}\"}}"#),
+        format!(r#"{{"secret":{{"value":"{RANDOM}"}}}}"#),
+        format!(r#"{{"auth":{{"user":"bob","pass":"{MADE_UP}"}}}}"#),
+        format!(r#"{{\"auth\": {{\"user\": \"bob\", \"pass\": \"{MADE_UP}\"}}}}"#),
+        format!("user%3Dbob%26password%3D{RANDOM}%26next"),
+        format!("Authorization: Basic {RANDOM}"),
+        format!("set-cookie: session={RANDOM}; Path=/"),
+        format!("Cookie: a=b; auth={RANDOM}"),
+        format!("TOKEN={MADE_UP}"),
+        format!("export API_KEY={MADE_UP}"),
+        format!("X-Api-Key: {MADE_UP}"),
+        format!("tool --api-key {MADE_UP}"),
+        format!("tool --api-key={MADE_UP}"),
+        format!("//registry.npmjs.org/:_authToken={MADE_UP}"),
+    ] {
+        let masked = Masked::new(&text);
+        if masked.contains(RANDOM) || masked.contains(MADE_UP) {
+            missed.push(format!("{text} → {masked}"));
+        }
+    }
+    for value in [
+        json!(["curl", "-u", format!("bob:{MADE_UP}")]),
+        json!(["x", "--password", RANDOM]),
+        json!(["aws", "configure", "set", "aws_secret_access_key", RANDOM]),
+        json!({"name": "password", "value": RANDOM}),
+        json!([{"key": "API_TOKEN", "value": RANDOM}]),
+        json!({"secret": {"value": RANDOM}}),
+        json!({"auth": {"user": "bob", "pass": MADE_UP}}),
+        json!({"env": {"API_KEY": RANDOM}}),
+    ] {
+        let masked = MaskedJson::new(value.clone(), 4096);
+        let masked = masked.as_str();
+        if masked.contains(RANDOM) || masked.contains(MADE_UP) {
+            missed.push(format!("{value} → {masked}"));
+        }
+        assert!(serde_json::from_str::<Value>(masked).is_ok());
+    }
+    for value in [
+        json!(["git", "commit", "-m", "password reset works"]),
+        json!({"name": "title", "value": "a1b2c3d4e5f6g7h8i9"}),
+        json!({"data": {"pass": true, "text": "tests pass: 12"}}),
+    ] {
+        assert_eq!(
+            MaskedJson::new(value.clone(), 4096).as_str(),
+            value.to_string()
+        );
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
 }

@@ -70,6 +70,22 @@ pub(super) fn user_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_given(text, &secret).then_some(secret)
 }
 
+/// The same in a list of words: `["curl", "-u", "user:…"]`.
+pub(super) fn listed_user(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let line = line_before(text, at);
+    if !contains(line, b"curl") && !contains(line, b"http") && !contains(line, b"wget") {
+        return None;
+    }
+    let is_between = |b: u8| matches!(b, b'"' | b'\'' | b'\\' | b',' | b' ');
+    let from = run(text, at + 3, 12, is_between);
+    let word = from..run(text, from, 300, |b| {
+        !matches!(b, b'"' | b'\'' | b'\\' | b'\n')
+    });
+    let colon = text[word.clone()].iter().position(|b| *b == b':')?;
+    let secret = word.start + colon + 1..word.end;
+    (from > at + 4 && is_given(text, &secret)).then_some(secret)
+}
+
 /// `redis-cli -a …`.
 pub(super) fn auth_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
     if !text[at..].starts_with(b" -a ") || !contains(line_before(text, at), b"redis-cli") {

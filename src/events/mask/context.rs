@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use super::place::{
-    begins_at, contains, has_word_at, is_word, line_before, run, run_back, three_of,
+    begins_at, contains, find, has_word_at, is_word, line_before, run, run_back, three_of,
 };
-use super::value::{Form, Promise, is_machine_made, is_secret};
+use super::value::{Form, Promise, is_machine_made, is_made_up, is_secret};
 
 /// A word that names secrets.
 #[derive(Debug)]
@@ -171,7 +171,12 @@ impl Keyword {
             return is_machine_made(&text[value.clone()]).then_some(value);
         }
         let (value, form) = place.value()?;
-        is_secret(&text[value.clone()], self.promise, form).then_some(value)
+        let said = &text[value.clone()];
+        let is = is_secret(said, self.promise, form)
+            || (self.promise == Promise::Token
+                && place.is_plain(form, value.start)
+                && is_made_up(said));
+        is.then_some(value)
     }
 
     /// Whether `value` is the secret of the field `name`, where the anchor stands at
@@ -300,6 +305,13 @@ impl Place<'_> {
             b'?' if self.byte(after + 1) == b'=' || self.byte(after + 1) == b':' => {
                 self.after_sign(after + 1)
             }
+            // In an address, or in the body of a form.
+            b'%' if closed == self.name.end && self.is_encoded_sign(after) => {
+                let (value, _) = self.written(after + 3, Form::Setting)?;
+                let next = find(&self.text[value.clone()], b"%26");
+                let end = next.map_or(value.end, |n| value.start + n);
+                Some((value.start..end, Form::Setting))
+            }
             b'>' if self.name.start > 0 && self.byte(self.name.start - 1) == b'<' => {
                 let end = run(self.text, after + 1, 1000, |b| b != b'<' && b != b'\n');
                 Some((after + 1..end, Form::Quoted))
@@ -307,7 +319,11 @@ impl Place<'_> {
             b',' if was_quoted && bracket == closed => {
                 let (value, form) = self.quoted(self.skip_blanks(after + 1))?;
                 // A list of names, or the next field.
-                let is_name = self.byte(self.skip_quotes(value.end)) == b':';
+                let colon = self.skip_blanks(self.skip_quotes(value.end));
+                let is_name = self.byte(colon) == b':';
+                if is_name && self.text[value.clone()].eq_ignore_ascii_case(b"value") {
+                    return self.quoted(self.skip_blanks(colon + 1));
+                }
                 (!is_name).then_some((value, form))
             }
             // Unseal Key 1: …
@@ -338,12 +354,33 @@ impl Place<'_> {
         }
     }
 
+    /// Whether the name can only be that of a token: a variable of the environment, a
+    /// flag, a header, a line of npm's settings.
+    fn is_plain(&self, form: Form, value: usize) -> bool {
+        let name = &self.text[self.name.clone()];
+        let is_variable = name
+            .iter()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
+        let is_header = name.len() > 2
+            && name[..2].eq_ignore_ascii_case(b"x-")
+            && self.byte(self.name.end) == b':'
+            && value <= self.name.end + 2;
+        is_header
+            || (form == Form::Setting
+                && (is_variable || name.starts_with(b"--") || name.ends_with(b"_authToken")))
+    }
+
+    fn is_encoded_sign(&self, at: usize) -> bool {
+        has_word_at(self.text, at, "%3d") || has_word_at(self.text, at, "%3a")
+    }
+
     /// `ENV NAME value` of a Dockerfile, `login me password value` of a netrc.
     fn is_listed(&self) -> bool {
         let line = line_before(self.text, self.name.start);
         let first = line.trim_ascii_start();
         matches!(first, b"ENV " | b"ARG " | b"#define ")
             || first.starts_with(b"set -")
+            || is_set(first)
             || (first.is_empty() && self.is_in_login())
             || (first.starts_with(b"machine ") && first.ends_with(b" "))
             || (first.starts_with(b"login ") && first.ends_with(b" "))
@@ -366,6 +403,19 @@ impl Place<'_> {
         }
         let tight = sign == self.name.end && self.skip_blanks(at) == at && self.byte(sign) == b'=';
         let at = self.skip_blanks(at);
+        // `"secret": {"value": "…"}`
+        if self.byte(at) == b'{' {
+            let open = self.skip_blanks(at + 1);
+            let name = self.skip_quotes(open);
+            let close = self.skip_quotes(name + "value".len());
+            let colon = self.skip_blanks(close);
+            return (name > open
+                && has_word_at(self.text, name, "value")
+                && close > name + "value".len()
+                && self.byte(colon) == b':')
+                .then(|| self.quoted(self.skip_blanks(colon + 1)))
+                .flatten();
+        }
         // `password: string = "…"`: a type stands between.
         if self.byte(sign) == b':' && !matches!(self.byte(at), b'"' | b'\'') {
             let typed = run(self.text, at, 40, |b| {
@@ -435,6 +485,14 @@ impl Place<'_> {
     }
 }
 
+/// `aws configure set NAME value`, `npm config set //host/:NAME value`.
+fn is_set(line: &[u8]) -> bool {
+    let end = line.iter().rposition(|b| *b == b' ').map_or(0, |n| n + 1);
+    let command = &line[..end];
+    contains(command, b"config")
+        && (command.ends_with(b" set ") || command.ends_with(b" set --global "))
+}
+
 /// Without the bracket that was opened before the value.
 fn unclosed(value: &[u8], at: usize) -> usize {
     let mut end = value.len();
@@ -452,6 +510,25 @@ fn unclosed(value: &[u8], at: usize) -> usize {
         end -= 1;
     }
     at + end
+}
+
+/// `"pass": "…"`, which is a word of every program where it is not a name in quotes.
+pub(super) fn pass_field(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at.checked_sub(2)?;
+    let is_quoted = matches!(start.checked_sub(1).map(|n| text[n]), Some(b'"' | b'\''));
+    if !is_quoted || !has_word_at(text, start, "pass") {
+        return None;
+    }
+    let place = Place {
+        text,
+        name: start..start + 4,
+    };
+    let colon = place.skip_blanks(place.skip_quotes(start + 4));
+    if place.byte(colon) != b':' {
+        return None;
+    }
+    let (value, form) = place.quoted(place.skip_blanks(colon + 1))?;
+    is_secret(&text[value.clone()], Promise::Password, form).then_some(value)
 }
 
 /// `Bearer …` wherever it stands.

@@ -5,6 +5,7 @@
 //! A scan for rare three-byte fragments costs less than a nanosecond a byte; only
 //! where one is found do the precise rules look, and only at that place.
 
+mod argv;
 mod armour;
 mod command;
 mod context;
@@ -13,6 +14,7 @@ mod place;
 mod prefilter;
 mod shape;
 mod special;
+mod stand_in;
 mod text;
 mod value;
 

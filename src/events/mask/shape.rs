@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::place::{begins_at, run, three_of};
-use super::value::{is_machine_made, is_placeholder};
+use super::stand_in::{is_one_sign, is_placeholder, is_printed};
+use super::value::is_machine_made;
 
 /// Which bytes the rest of a token is made of.
 #[derive(Debug, Clone, Copy)]
@@ -288,6 +289,12 @@ impl Shape {
         if self.digit && !(body.iter().any(u8::is_ascii_digit) && is_machine_made(body)) {
             return None;
         }
-        (!is_placeholder(body)).then_some(start..end)
+        // What has the very length of a token is one, whatever words are in it.
+        let stands_in = if self.least == self.most {
+            is_one_sign(body) || is_printed(body)
+        } else {
+            is_placeholder(body)
+        };
+        (!stands_in).then_some(start..end)
     }
 }

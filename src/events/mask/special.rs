@@ -6,9 +6,10 @@ use std::ops::Range;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::context::bearer;
+use super::context::{bearer, pass_field};
 use super::place::{begins_at, contains, has_word_at, line_before, run, run_back};
-use super::value::{Form, Promise, is_machine_made, is_placeholder, is_secret};
+use super::stand_in::is_placeholder;
+use super::value::{Form, Promise, is_machine_made, is_secret};
 use super::{armour, command};
 
 /// A rule in code, with three bytes that all its matches contain.
@@ -39,6 +40,11 @@ pub(super) const SPECIALS: &[Special] = &[
     special("uth", command::auth_pair),
     special("sid", cookie),
     special("nid", cookie),
+    special("on=", session_cookie),
+    special("th=", session_cookie),
+    special("ss\"", pass_field),
+    special("ss\\", pass_field),
+    special("\"-u", command::listed_user),
     special("@tc", source_name),
     special("@un", source_name),
     special(":54", password_file),
@@ -181,7 +187,7 @@ fn authorization(text: &[u8], at: usize) -> Option<Range<usize>> {
     }
     let basic = text[scheme..end].eq_ignore_ascii_case(b"basic");
     let is = if basic {
-        is_login(secret)
+        is_login(secret) || is_machine_made(secret)
     } else {
         is_machine_made(secret)
     };
@@ -332,6 +338,21 @@ fn cookie(text: &[u8], at: usize) -> Option<Range<usize>> {
         !b.is_ascii_whitespace() && !matches!(b, b';' | b'\'' | b'"' | b',' | b'\\')
     });
     is_machine_made(&text[value..end]).then_some(value..end)
+}
+
+/// `session=…` and `auth=…`, where cookies are.
+fn session_cookie(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let name = run_back(text, at + 2, 40, |b| is_base64url(b) || b == b'.');
+    let lower = text[name..at + 2].to_ascii_lowercase();
+    if !(lower.ends_with(b"session") || lower.ends_with(b"auth"))
+        || !contains(&line_before(text, at).to_ascii_lowercase(), b"cookie")
+    {
+        return None;
+    }
+    let end = run(text, at + 3, 1024, |b| {
+        !b.is_ascii_whitespace() && !matches!(b, b';' | b'\'' | b'"' | b',' | b'\\')
+    });
+    is_machine_made(&text[at + 3..end]).then_some(at + 3..end)
 }
 
 /// The password in `user:…@tcp(host)/base`, as Go's drivers take it.

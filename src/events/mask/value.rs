@@ -1,6 +1,8 @@
 //! Whether a value that stands where a secret belongs is one: not a
 //! placeholder, a reference, a type or a piece of code.
 
+use super::stand_in::is_placeholder;
+
 /// How much the name beside a value promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Promise {
@@ -131,52 +133,6 @@ const WORDS: &[&str] = &[
     "final",
 ];
 
-/// Parts that only a stand-in has.
-const STAND_INS: &[&[u8]] = &[
-    b"xxxx",
-    b"****",
-    b"....",
-    b"example",
-    b"your",
-    b"placeholder",
-    b"redacted",
-    b"changeme",
-    b"change_me",
-    b"change-me",
-    b"change-this",
-    b"insert",
-    b"dummy",
-    b"replace",
-    b"todo",
-    b"<",
-    b"${",
-    b"{{",
-    b"$(",
-    b"%(",
-    b"[masked]",
-    b"_here",
-    b"-here",
-    b"removed",
-    b"sample",
-    b"\xe2\x80\xa6",
-    b"1234567890123456",
-    b"abcdefghijklmnop",
-    b"not-a-real",
-    b"notreal",
-    b"fake",
-];
-
-/// Whether `value` only shows where a secret would be.
-pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    if value.len() >= 8 && distinct(value) <= 3 {
-        return true;
-    }
-    let lower = value.to_ascii_lowercase();
-    STAND_INS
-        .iter()
-        .any(|part| super::place::contains(&lower, part))
-}
-
 /// Whether `value` is a secret, by its own looks and what its name promises.
 pub(super) fn is_secret(value: &[u8], promise: Promise, form: Form) -> bool {
     if value.len() < 4 || is_placeholder(value) || is_reference(value) || is_word_list(value) {
@@ -200,6 +156,22 @@ pub(super) fn is_machine_made(value: &[u8]) -> bool {
         return false;
     }
     distinct(value) >= 8 && !is_wordy(value)
+}
+
+/// What a person made up for a token, where the name leaves no doubt: letters and digits
+/// of some length, no path, no piece of a program.
+pub(super) fn is_made_up(value: &[u8]) -> bool {
+    let letters = value.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
+    value.len() >= 8
+        && letters >= 3
+        && digits >= 1
+        && value.iter().all(|b| b.is_ascii_graphic())
+        && !value.contains(&b'/')
+        && !is_placeholder(value)
+        && !is_reference(value)
+        && !is_word_list(value)
+        && !is_code(value)
 }
 
 fn is_password(value: &[u8], form: Form) -> bool {
@@ -400,7 +372,7 @@ fn is_mixed(value: &[u8]) -> bool {
     changes * 3 >= value.len()
 }
 
-fn distinct(value: &[u8]) -> usize {
+pub(super) fn distinct(value: &[u8]) -> usize {
     let mut seen = [false; 256];
     for byte in value {
         seen[usize::from(*byte)] = true;
@@ -419,18 +391,5 @@ mod tests {
         assert!(!is_machine_made(b"my-service-account-2"));
         assert!(!is_machine_made(b"authenticationTokenProvider2"));
         assert!(!is_machine_made(b"/usr/share/keys/service1.pem"));
-    }
-
-    #[test]
-    fn placeholders_are_no_secrets() {
-        for text in [
-            "xxxxxxxxxxxx",
-            "YOUR_API_KEY",
-            "AKIAIOSFODNN7EXAMPLE",
-            "${TOKEN}",
-            "<token>",
-        ] {
-            assert!(is_placeholder(text.as_bytes()), "{text}");
-        }
     }
 }
