@@ -3,6 +3,7 @@
 
 pub mod append;
 pub mod id;
+pub mod key;
 pub mod line;
 pub mod lines;
 pub mod mask;
@@ -11,6 +12,7 @@ pub mod session;
 pub mod time;
 
 pub use append::Log;
+pub use key::Key;
 pub use line::{Event, Line};
 pub use lines::Lines;
 pub use read::{Reader, Stored};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Result, hinted};
 use crate::events::id;
+use crate::events::mask::secrets;
 use crate::git::Repo;
 
 /// What an agent calls a session.
@@ -24,13 +25,18 @@ impl Session {
     pub fn new(agent: impl Into<String>, id: impl Into<String>) -> Self {
         Session {
             agent: agent.into(),
-            id: id.into(),
+            id: without_secret(id.into()),
         }
     }
 
     /// The name of its files, without folder and ending.
     pub fn stem(&self) -> String {
-        file_name(&format!("{}-{}", self.agent, self.id))
+        let name = file_name(&format!("{}-{}", self.agent, self.id));
+        // The ending of what was imported is no part of an id.
+        match name.strip_suffix(".import") {
+            Some(rest) => format!("{rest}%2Eimport"),
+            None => name,
+        }
     }
 
     /// Its live log.
@@ -46,6 +52,16 @@ impl Session {
     /// What a hook must know between two events.
     pub fn state(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.state", self.stem()))
+    }
+}
+
+/// An id with a secret in it is told by its hash: it stands in names of files, in labels
+/// and in the mirror.
+pub fn without_secret(id: String) -> String {
+    if secrets(id.as_bytes()).is_empty() {
+        id
+    } else {
+        format!("masked-{}", &id::hash(&[&id])[..16])
     }
 }
 
@@ -73,7 +89,8 @@ pub fn file_name(name: &str) -> String {
 
 /// The session `id`, by the log that is there of it.
 pub fn find(repo: &Repo, id: &str) -> Option<Session> {
-    let wanted = file_name(id);
+    let id = without_secret(id.to_owned());
+    let wanted = file_name(&id);
     let mut found = Vec::new();
     if let Ok(entries) = std::fs::read_dir(folder(repo)) {
         for entry in entries.flatten() {
@@ -83,12 +100,12 @@ pub fn find(repo: &Repo, id: &str) -> Option<Session> {
             };
             let stem = stem.strip_suffix(".import").unwrap_or(stem);
             if let Some((agent, rest)) = stem.split_once('-')
-                && (rest == wanted || stem == wanted || Session::new(agent, id).stem() == stem)
+                && (rest == wanted || stem == wanted || Session::new(agent, &id).stem() == stem)
             {
                 found.push(if stem == wanted {
                     Session::new(agent, rest)
                 } else {
-                    Session::new(agent, id)
+                    Session::new(agent, &id)
                 });
             }
         }
@@ -147,6 +164,7 @@ mod tests {
             "claude-..%2F..%2Fx"
         );
         assert_eq!(file_name(".hidden"), "%2Ehidden");
+        assert_eq!(Session::new("pi", "x.import").stem(), "pi-x%2Eimport");
         assert_eq!(file_name("a b\0ü"), "a%20b%00%C3%BC");
     }
 

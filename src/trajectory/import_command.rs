@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Exit;
 use crate::error::{Context, Hint, Result};
-use crate::events::{Reader, line, session, time};
+use crate::events::{Key, Reader, line, session, time};
 use crate::git::Repo;
 use crate::trajectory::import::{self, AGENTS, Story};
 use crate::trajectory::record::{close_orphans, settle};
@@ -65,7 +65,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         if recent.is_empty() {
             continue;
         }
-        for story in import::read(agent, &recent)? {
+        for story in import::read(agent, &recent, &Key::of(repo)?)? {
             if by_name || import::of_repository(repo, story.cwd.as_deref()) {
                 counted.add(repo, story)?;
             }
@@ -156,7 +156,7 @@ pub(super) fn import_known(repo: &Repo, only: Option<&str>) -> Result<usize> {
         if !done.insert(transcript.clone()) || files.iter().all(|f| changed(f) < imported) {
             continue;
         }
-        match import::read(&agent, &files) {
+        match import::read(&agent, &files, &Key::of(repo)?) {
             Ok(stories) => {
                 for story in stories {
                     let refused = refused_calls(&story);

@@ -8,7 +8,7 @@ use crate::cli::Exit;
 use crate::error::Result;
 use crate::git::Repo;
 use crate::trajectory::fresh::Freshness;
-use crate::trajectory::summary::{self, SUMS, Totals, local, one_line};
+use crate::trajectory::summary::{self, SUMS, Totals, local, one_line, shown};
 use crate::ui::Ui;
 
 #[derive(Args)]
@@ -36,9 +36,10 @@ pub(super) fn run(repo: &Repo, arguments: &Arguments, ui: &mut Ui) -> Result<Exi
     if let Some((id, name, status, cost)) = newest {
         writeln!(
             ui.out,
-            "run {id} ({}) — {} — {} (runner)",
-            name.unwrap_or_default(),
-            status.unwrap_or_default(),
+            "run {} ({}) — {} — {} (runner)",
+            shown(&id),
+            shown(&name.unwrap_or_default()),
+            shown(&status.unwrap_or_default()),
             dollars(cost)
         )?;
         phases(&db, &id, ui)?;
@@ -61,7 +62,12 @@ fn phases(db: &Connection, run: &str, ui: &mut Ui) -> Result<()> {
         let (name, kind): (String, Option<String>) = (row.get(2)?, row.get(3)?);
         let cost: Option<f64> = row.get(4)?;
         let kind = kind.unwrap_or_else(|| "agent".to_owned());
-        let head = format!("{:>3}  {name}  {kind}", number.unwrap_or(0));
+        let head = format!(
+            "{:>3}  {}  {}",
+            number.unwrap_or(0),
+            shown(&name),
+            shown(&kind)
+        );
         let (events, totals) = db.query_row(
             &format!("SELECT count(*), {SUMS} FROM harness_by_phase h WHERE h.adw_id = ?1 AND h.phase_id = ?2"),
             params![run, phase],
@@ -91,8 +97,9 @@ fn session(db: &Connection, id: &str, ui: &mut Ui) -> Result<()> {
     )?;
     writeln!(
         ui.out,
-        "session {id} ({}) — {} — {}",
-        agent.unwrap_or_default(),
+        "session {} ({}) — {} — {}",
+        shown(id),
+        shown(&agent.unwrap_or_default()),
         local(&began.unwrap_or_default()),
         totals.cost_text()
     )?;

@@ -9,7 +9,7 @@ use crate::events::session;
 use crate::git::Repo;
 use crate::trajectory::fresh::Freshness;
 use crate::trajectory::record::State;
-use crate::trajectory::summary::{self, Known, local};
+use crate::trajectory::summary::{self, Known, local, shown};
 use crate::ui::Ui;
 
 #[derive(Args)]
@@ -43,8 +43,8 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             ui.out,
             "{}  {:8}  {}  {}{}",
             local(&session.began),
-            session.agent.as_deref().unwrap_or("?"),
-            session.session_id,
+            shown(session.agent.as_deref().unwrap_or("?")),
+            shown(&session.session_id),
             session.totals.text(),
             match open(&session.session_id) {
                 0 => String::new(),

@@ -13,7 +13,7 @@ use crate::events::{Reader, Stored, session, time};
 use crate::git::Repo;
 use crate::trajectory::fresh::Freshness;
 use crate::trajectory::record::State;
-use crate::trajectory::summary::{self, one_line};
+use crate::trajectory::summary::{self, one_line, shown};
 use crate::ui::Ui;
 
 #[derive(Args)]
@@ -186,12 +186,12 @@ fn print(event: &Stored, as_json: bool, ui: &mut Ui) -> Result<()> {
     let child = event
         .agent_id
         .as_deref()
-        .map_or_else(String::new, |id| format!(" [{id}]"));
+        .map_or_else(String::new, |id| format!(" [{}]", shown(id)));
     writeln!(
         ui.out,
         "{time}  {turn:>3}  {:16} {}{child}  {}",
-        event.kind,
-        event.name,
+        shown(&event.kind),
+        shown(&event.name),
         one_line(&detail(&event.kind, &fields), 100)
     )?;
     Ok(())

@@ -203,11 +203,35 @@ pub(super) fn local(ts: &str) -> String {
     }
 }
 
+/// A name for people: what would steer a terminal is shown as an escape.
+pub(super) fn shown(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for character in name.chars() {
+        if character.is_control() || is_invisible(character) {
+            text.extend(character.escape_unicode());
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+/// Marks that turn or hide what stands behind them (Unicode, bidirectional formatting).
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
 /// Text on one line, at most `count` characters.
 pub(super) fn one_line(text: &str, count: usize) -> String {
     let flat: String = text
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| {
+            if c.is_control() || is_invisible(c) {
+                ' '
+            } else {
+                c
+            }
+        })
         .collect();
     let flat = flat.trim();
     if flat.chars().count() <= count {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::events::{Event, id};
+use crate::events::{Event, Key};
 
 /// What a call used. `input` is what was neither read from nor written to a
 /// cache; `output` contains `reasoning`.
@@ -95,11 +95,8 @@ impl Billed {
 
 /// A name for a tool call of an agent that gives none: its tool and arguments,
 /// and the how manieth such call it is.
-pub(crate) fn tool_key(tool: &str, arguments: &Value, nth: u64) -> String {
-    format!(
-        "call-{}-{nth}",
-        &id::hash(&[tool, &canonical(arguments)])[..12]
-    )
+pub(crate) fn tool_key(key: &Key, tool: &str, arguments: &Value, nth: u64) -> String {
+    format!("call-{}-{nth}", key.hash(&[tool, &canonical(arguments)]))
 }
 
 /// `value` as JSON whose keys are sorted: agents write the same arguments in

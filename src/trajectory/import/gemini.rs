@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::error::Result;
+use crate::events::Key;
 use crate::trajectory::import::call::{Billed, canonical, tool_key};
 use crate::trajectory::import::rows::{each, ms, plain, text};
 use crate::trajectory::import::story::{Ended, Story};
@@ -16,7 +17,7 @@ use crate::trajectory::import::story::{Ended, Story};
 type Counts = HashMap<(String, String), u64>;
 
 /// Reads the sessions of `files`.
-pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Story>> {
+pub(super) fn read(files: &[PathBuf], key: &Key) -> Result<Vec<Story>> {
     let mut found: Vec<Reading> = Vec::new();
     for file in files {
         let mut reading = Reading {
@@ -69,7 +70,7 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Story>> {
     messages.sort_by_key(|(_, _, message)| message.ts);
     for (session, agent_id, message) in messages {
         if let Some((story, counts)) = stories.iter_mut().find(|(s, _)| s.session.id == session) {
-            tell(story, counts, &message, agent_id.as_deref());
+            tell(story, counts, key, &message, agent_id.as_deref());
         }
     }
     Ok(stories
@@ -195,7 +196,13 @@ fn add(reading: &mut Reading, row: &Value, is_context: bool) {
     }
 }
 
-fn tell(story: &mut Story, counts: &mut Counts, message: &Message, agent_id: Option<&str>) {
+fn tell(
+    story: &mut Story,
+    counts: &mut Counts,
+    key: &Key,
+    message: &Message,
+    agent_id: Option<&str>,
+) {
     let is_copy = story.began.is_some_and(|began| message.ts < began);
     if message.kind == "user" {
         let said = plain(&message.content);
@@ -235,7 +242,7 @@ fn tell(story: &mut Story, counts: &mut Counts, message: &Message, agent_id: Opt
         let nth = counts
             .entry((name.to_owned(), canonical(&arguments)))
             .or_insert(0);
-        let call = tool_key(name, &arguments, *nth);
+        let call = tool_key(key, name, &arguments, *nth);
         *nth += 1;
         if is_copy {
             continue;

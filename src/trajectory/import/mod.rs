@@ -26,19 +26,20 @@ pub(super) use story::{Story, UNRECORDED};
 pub(super) use write::write;
 
 use crate::error::{Result, bail};
+use crate::events::Key;
 
 /// The agents whose transcripts are read.
 pub(super) const AGENTS: &[&str] = &["claude", "codex", "gemini", "opencode", "pi"];
 
-/// The sessions in `files` of `agent`, each with its events.
+/// The sessions in `files` of `agent`, each with its events; `key` is the repository's.
 ///
 /// # Errors
 /// When a file cannot be read at all, or the agent is not known.
-pub(super) fn read(agent: &str, files: &[PathBuf]) -> Result<Vec<Story>> {
+pub(super) fn read(agent: &str, files: &[PathBuf], key: &Key) -> Result<Vec<Story>> {
     match agent {
         "claude" => claude::read(files),
         "codex" => codex::read(files),
-        "gemini" => gemini::read(files),
+        "gemini" => gemini::read(files, key),
         "opencode" => opencode::read(files),
         "pi" => pi::read(files),
         other => bail!(

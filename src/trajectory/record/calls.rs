@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::events::mask::MaskedJson;
-use crate::events::{id, time};
+use crate::events::time;
 use crate::trajectory::agent::{Call, End, Told};
 use crate::trajectory::import::{canonical, tool_key};
 use crate::trajectory::record::closing::{self, Fate};
@@ -16,14 +16,14 @@ use crate::trajectory::record::state::{Done, Guarded, Open};
 impl Entry<'_> {
     pub(super) fn begin(&mut self, told: &Told, call: &Call, guard: Guarded) {
         let nth = if call.id.is_none() {
-            self.state.nth(&call.tool, &call.input)
+            self.state.nth(&self.key, &call.tool, &call.input)
         } else {
             0
         };
         let name = call
             .id
             .clone()
-            .unwrap_or_else(|| tool_key(&call.tool, &call.input, nth));
+            .unwrap_or_else(|| tool_key(&self.key, &call.tool, &call.input, nth));
         self.state.open.retain(|open| open.call != name);
         self.state.open.push(Open {
             call: name,
@@ -52,10 +52,9 @@ impl Entry<'_> {
         }
     }
 
-    /// What stands for `text` in the state: keyed by the repository, so that the hash of
-    /// a short secret says nothing elsewhere.
+    /// What stands for `text` in the state.
     fn hash(&self, text: &str) -> String {
-        id::hash(&[&self.repo.common_dir().to_string_lossy(), text])[..16].to_owned()
+        self.key.hash(&[text])
     }
 
     pub(super) fn end(&mut self, told: &Told, call: &Call, end: &End) -> Result<()> {
@@ -66,7 +65,7 @@ impl Entry<'_> {
                 call: call
                     .id
                     .clone()
-                    .unwrap_or_else(|| tool_key(&call.tool, &call.input, 0)),
+                    .unwrap_or_else(|| tool_key(&self.key, &call.tool, &call.input, 0)),
                 tool: call.tool.clone(),
                 args: shortened(&call.input, self.limit),
                 began: time::now(),

@@ -23,6 +23,7 @@ pub(super) struct Entry<'a> {
     pub(super) state: State,
     pub(super) state_path: PathBuf,
     pub(super) limit: usize,
+    pub(super) key: crate::events::Key,
     pub(super) session: crate::events::Session,
     /// Where the repository stands, once a line asks for it.
     pub(super) standing: Option<Option<Standing>>,
@@ -57,6 +58,7 @@ impl<'a> Entry<'a> {
             state,
             state_path,
             limit: settings.limit,
+            key: settings.key.clone(),
             session: told.session.clone(),
             standing: None,
             changed: true,

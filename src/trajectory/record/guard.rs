@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::events::mask::Masked;
+use crate::events::mask::{Masked, secrets};
 use crate::events::time;
 use crate::git::enclosing::enclosing;
 use crate::git::{BString, Repo};
@@ -116,7 +116,17 @@ fn take(
             _ => Kind::BeforeCommand,
         },
         tool: Some(Masked::new(ask.tool).cut(200).as_str().to_owned()),
-        paths: in_worktree(repo, paths)?,
+        // The name of a file may be a secret; its tree has it, a label need not.
+        paths: in_worktree(repo, paths)?
+            .into_iter()
+            .map(|path| {
+                if secrets(&path).is_empty() {
+                    path
+                } else {
+                    Masked::from_bytes(&path).as_str().into()
+                }
+            })
+            .collect(),
         call: Some(Masked::new(ask.call).cut(200).as_str().to_owned()),
         session: Some(Masked::new(ask.session).cut(200).as_str().to_owned()),
         command: command.or_else(|| {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::events::{line, session};
+use crate::events::{Key, line, session};
 use crate::git::Repo;
 use crate::git::enclosing::enclosing;
 use crate::trajectory::agent::tools::Doing;
@@ -70,6 +70,7 @@ pub(crate) fn record(told: &Told) -> Result<Option<Reply>> {
 /// What the user's git configuration says of hooks.
 pub(super) struct Settings {
     pub(super) limit: usize,
+    pub(super) key: Key,
     tools: Tools,
     enabled: bool,
     require: bool,
@@ -85,6 +86,7 @@ impl Settings {
             .collect();
         Ok(Settings {
             limit: longest_field(repo)?,
+            key: Key::of(repo)?,
             tools: Tools::new(agent, also),
             enabled: !matches!(on_hook.as_deref(), Some("false" | "no" | "off" | "0")),
             require: on_hook.as_deref() == Some("require"),
@@ -104,11 +106,13 @@ fn guarded(repo: &Repo, told: &Told, call: &Call, settings: &Settings) -> (Doing
     let name = match &call.id {
         Some(id) => id.clone(),
         None => {
+            let key = &settings.key;
             // The log is not locked while a checkpoint is taken. Calls that write run one
             // after another in agents without ids, so the count cannot move meanwhile.
             let folder = session::folder(repo);
             let mut state = State::load(&told.session.state(&folder), &told.session.log(&folder));
-            tool_key(&call.tool, &call.input, state.nth(&call.tool, &call.input))
+            let nth = state.nth(key, &call.tool, &call.input);
+            tool_key(key, &call.tool, &call.input, nth)
         }
     };
     let ask = Ask {

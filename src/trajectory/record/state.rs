@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::events::mask::{MaskedJson, boundary};
-use crate::events::{Reader, time};
+use crate::events::{Key, Reader, time};
 use crate::state::file::{self, Sharing};
 use crate::trajectory::import::canonical;
 
@@ -198,8 +198,8 @@ impl State {
     }
 
     /// The name of a call that the agent gave none: the how manieth it is of its kind.
-    pub(crate) fn nth(&mut self, tool: &str, arguments: &Value) -> u64 {
-        let hash = crate::events::id::hash(&[tool, &canonical(arguments)])[..12].to_owned();
+    pub(crate) fn nth(&mut self, key: &Key, tool: &str, arguments: &Value) -> u64 {
+        let hash = key.hash(&[tool, &canonical(arguments)]);
         let count = self.counts.entry(hash).or_insert(0);
         let nth = *count;
         *count += 1;
