@@ -13,8 +13,8 @@ use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::git::command::Child;
 use crate::git::enclosing::enclosing;
-use crate::trajectory::agent;
-use crate::trajectory::record::{Reply, note_trouble, record};
+use crate::trajectory::agent::{self, Told};
+use crate::trajectory::record::{Reply, is_required, note_trouble, record};
 use crate::ui::Ui;
 
 #[derive(Args)]
@@ -48,35 +48,100 @@ pub(super) fn run(arguments: &Arguments, ui: &mut Ui) -> Result<Exit> {
         stream(&arguments.agent, ui);
         return Ok(Exit::Done);
     }
-    let guarded = std::panic::catch_unwind(|| once(&arguments.agent));
-    match guarded {
-        Ok(Ok(Some(reply))) => finish(&arguments.agent, &reply, ui),
-        Ok(Ok(None)) => Ok(Exit::Done),
-        Ok(Err(error)) => Ok(told_nobody(&arguments.agent, &format!("{error:#}"))),
-        Err(_) => Ok(told_nobody(&arguments.agent, "the hook broke off")),
+    let name = arguments.agent.as_str();
+    let mut input = Vec::new();
+    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        payload(&mut input).map(|data| told(name, &data))
+    }));
+    let (told, trouble) = match told {
+        Ok(Ok(None)) => return Ok(Exit::Done),
+        Ok(Ok(Some(told))) => (told, None),
+        Ok(Err(error)) => (agent::unreadable(name, "."), Some(format!("{error:#}"))),
+        Err(_) => (agent::unreadable(name, "."), Some(BROKE_OFF.to_owned())),
+    };
+    let reply = match trouble {
+        None => recorded(&told),
+        Some(trouble) if is_of_no_write(&input) => Err(trouble),
+        Some(trouble) => failed(&told, trouble),
+    };
+    match reply {
+        Ok(Some(reply)) => finish(name, &reply, ui),
+        Ok(None) => Ok(Exit::Done),
+        Err(trouble) => Ok(told_nobody(name, &trouble)),
     }
 }
 
-fn once(name: &str) -> Result<Option<Reply>> {
-    let mut input = Vec::new();
+const BROKE_OFF: &str = "the hook broke off";
+
+/// Reads the payload, whose bytes stay in `input`.
+fn payload(input: &mut Vec<u8>) -> Result<Value> {
     let mut stdin = std::io::stdin().lock();
     stdin
         .by_ref()
         .take(LARGEST + 1)
-        .read_to_end(&mut input)
+        .read_to_end(input)
         .context("cannot read the payload")?;
     if input.len() as u64 > LARGEST {
         // The agent must be able to write all of it.
         let _ = std::io::copy(&mut stdin, &mut std::io::sink());
         crate::error::bail!("the payload is larger than {LARGEST} bytes");
     }
-    let data: Value = serde_json::from_slice(&input)
-        .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(&input)))
-        .context("the payload is no JSON")?;
-    match agent::told(name, &data) {
-        Some(told) => record(&told),
-        None => Ok(None),
+    serde_json::from_slice(input)
+        .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(input)))
+        .context("the payload is no JSON")
+}
+
+/// The events before a write, by the names that agents give them.
+const BEFORE: &[&str] = &[
+    "PreToolUse",
+    "BeforeTool",
+    "tool_call",
+    "tool.execute.before",
+];
+
+fn told(name: &str, data: &Value) -> Option<Told> {
+    let event = data.get("hook_event_name").and_then(Value::as_str);
+    let cwd = data.get("cwd").and_then(Value::as_str).unwrap_or(".");
+    agent::told(name, data).or_else(|| {
+        let is_before = event.is_some_and(|event| BEFORE.contains(&event));
+        is_before.then(|| agent::unreadable(name, cwd))
+    })
+}
+
+/// Whether a payload that cannot be read names an event that is no write.
+fn is_of_no_write(input: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(input);
+    text.contains("\"hook_event_name\"") && !BEFORE.iter().any(|event| text.contains(event))
+}
+
+/// Writes `told` down. Where that fails and nothing may be written without a checkpoint,
+/// the answer is a refusal.
+fn recorded(told: &Told) -> std::result::Result<Option<Reply>, String> {
+    match std::panic::catch_unwind(|| record(told)) {
+        Ok(Ok(None)) if told.session.id.is_empty() => {
+            match failed(told, "the event names no session".to_owned()) {
+                // Nothing is lost that anybody asked for.
+                Err(_) => Ok(None),
+                refused => refused,
+            }
+        }
+        Ok(Ok(reply)) => Ok(reply),
+        Ok(Err(error)) => failed(told, format!("{error:#}")),
+        Err(_) => failed(told, BROKE_OFF.to_owned()),
     }
+}
+
+fn failed(told: &Told, trouble: String) -> std::result::Result<Option<Reply>, String> {
+    let is_required = std::panic::catch_unwind(|| is_required(told)).unwrap_or(true);
+    if !is_required {
+        return Err(trouble);
+    }
+    told_nobody(&told.session.agent, &trouble);
+    Ok(Some(Reply {
+        error: Some(trouble),
+        refuse: true,
+        ..Reply::default()
+    }))
 }
 
 fn finish(name: &str, reply: &Reply, ui: &mut Ui) -> Result<Exit> {
@@ -113,6 +178,8 @@ fn told_nobody(name: &str, trouble: &str) -> Exit {
 fn ingest_apart(name: &str, stem: &str, worktree: &Path) {
     let program = std::env::current_exe().unwrap_or_else(|_| "git-trajectory".into());
     let started = Child::new(program)
+        .keep_env("GIT_DIR")
+        .keep_env("GIT_WORK_TREE")
         .args(["ingest", "--quiet", "--apart", "--session", stem])
         .current_dir(worktree)
         .detach();
@@ -124,6 +191,13 @@ fn ingest_apart(name: &str, stem: &str, worktree: &Path) {
 /// One child for one process of the agent: a line in for each event, a line out
 /// where the extension asks for one.
 fn stream(name: &str, ui: &mut Ui) {
+    // The agent's keys and its terminal are not ours: the end of the input is the end.
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+        let _ = signal_hook::flag::register(
+            signal,
+            std::sync::Arc::<std::sync::atomic::AtomicBool>::default(),
+        );
+    }
     let mut reader = std::io::BufReader::new(std::io::stdin().lock());
     let mut ended: Vec<(String, std::path::PathBuf)> = Vec::new();
     let mut open: Vec<Value> = Vec::new();
@@ -132,8 +206,10 @@ fn stream(name: &str, ui: &mut Ui) {
             told_nobody(name, "a line of the stream is no JSON");
             continue;
         };
-        let reply = std::panic::catch_unwind(|| streamed(name, &message))
-            .unwrap_or_else(|_| Err(crate::error::anyhow!("the hook broke off")));
+        let reply = match streamed(name, &message) {
+            Some(told) => recorded(&told),
+            None => Ok(None),
+        };
         let word = |field: &str| {
             message
                 .get(field)
@@ -148,8 +224,7 @@ fn stream(name: &str, ui: &mut Ui) {
         {
             open.push(json!({"session": message["session"], "cwd": message["cwd"]}));
         }
-        let reply = reply.unwrap_or_else(|error| {
-            let trouble = format!("{error:#}");
+        let reply = reply.unwrap_or_else(|trouble| {
             told_nobody(name, &trouble);
             Some(Reply {
                 error: Some(trouble),
@@ -178,9 +253,10 @@ fn stream(name: &str, ui: &mut Ui) {
     // The agent is gone, in whatever way: what it left open is closed.
     for session in open {
         let message = json!({"event": end_of(name), "session": session["session"], "cwd": session["cwd"], "data": {"reason": "end of input"}});
-        if let Ok(Some(Reply {
+        let reply = streamed(name, &message).map(|told| recorded(&told));
+        if let Some(Ok(Some(Reply {
             ended: Some(one), ..
-        })) = streamed(name, &message)
+        }))) = reply
         {
             ended.push(one);
         }
@@ -198,22 +274,23 @@ fn end_of(name: &str) -> &'static str {
     }
 }
 
-fn streamed(name: &str, message: &Value) -> Result<Option<Reply>> {
+/// What a line of a stream tells.
+fn streamed(name: &str, message: &Value) -> Option<Told> {
     let word = |field: &str| {
         message
             .get(field)
             .and_then(Value::as_str)
             .unwrap_or_default()
     };
-    match agent::streamed(
-        name,
-        word("event"),
-        word("session"),
-        word("cwd"),
-        &message["data"],
-    ) {
-        Some(told) => record(&told),
-        None => Ok(None),
+    let (event, cwd) = (word("event"), word("cwd"));
+    let parsed = std::panic::catch_unwind(|| {
+        agent::streamed(name, event, word("session"), cwd, &message["data"])
+    });
+    match parsed {
+        Ok(Some(told)) => Some(told),
+        _ => BEFORE
+            .contains(&event)
+            .then(|| agent::unreadable(name, cwd)),
     }
 }
 

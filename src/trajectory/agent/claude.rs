@@ -26,7 +26,7 @@ fn moment(data: &Value) -> Option<Moment> {
         },
         "UserPromptSubmit" => Moment::Prompt(word("prompt")),
         "PreToolUse" => Moment::Before(call(data)),
-        "PermissionRequest" => Moment::Asked(word("tool_name")),
+        "PermissionRequest" => Moment::Asked(call(data)),
         "PostToolUse" => {
             let response = &data["tool_response"];
             let interrupted = response["interrupted"].as_bool().unwrap_or(false);

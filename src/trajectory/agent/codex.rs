@@ -23,7 +23,7 @@ fn moment(data: &Value) -> Option<Moment> {
         },
         "UserPromptSubmit" => Moment::Prompt(word("prompt")),
         "PreToolUse" => Moment::Before(call(data)),
-        "PermissionRequest" => Moment::Asked(word("tool_name")),
+        "PermissionRequest" => Moment::Asked(call(data)),
         "PostToolUse" => {
             let result = plain(&data["tool_response"]);
             // No hook has the exit code; a patch says it in its first line.

@@ -27,6 +27,11 @@ pub(super) fn told(agent: &str, data: &Value) -> Option<Told> {
     }
 }
 
+/// An event of `agent` in `cwd` that says no more than that something may be written.
+pub(super) fn unreadable(agent: &str, cwd: &str) -> Told {
+    Told::new(agent, "", cwd, Moment::Unreadable)
+}
+
 /// What a line of the stream of `agent`'s extension tells: event, session, folder, data.
 pub(super) fn streamed(
     agent: &str,

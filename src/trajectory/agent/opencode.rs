@@ -32,7 +32,7 @@ fn moment(event: &str, data: &Value) -> Option<Moment> {
             };
             Moment::After(call(data), end)
         }
-        "permission.asked" => Moment::Asked(owned(data, "callID").unwrap_or_default()),
+        "permission.asked" => Moment::Asked(call(data)),
         "permission.replied" => Moment::Note(
             "permission_reply",
             json!({"reply": data.get("reply"), "request": data.get("requestID")}),

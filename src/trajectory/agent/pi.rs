@@ -46,7 +46,7 @@ fn moment(event: &str, data: &Value) -> Option<Moment> {
             // An end without a result is a refusal, once our own `tool_call` was seen.
             let refused = failed
                 && data["sawResult"].as_bool() == Some(false)
-                && !result.contains("not found");
+                && !(result.starts_with("Tool ") && result.ends_with(" not found"));
             let outcome = match (refused, failed) {
                 (true, _) => "denied",
                 (_, true) => "error",

@@ -36,8 +36,8 @@ pub(crate) enum Moment {
     Prompt(String),
     /// A call is about to be allowed or refused, and to run.
     Before(Call),
-    /// A person is asked whether the tool may run.
-    Asked(String),
+    /// A person is asked whether the call may run.
+    Asked(Call),
     After(Call, End),
     /// The results of one answer's calls, refusals too.
     Batch(Vec<(Call, String)>),
@@ -57,6 +57,8 @@ pub(crate) enum Moment {
     },
     Interrupted,
     SessionEnd(String),
+    /// Nobody can say what; it may be a write.
+    Unreadable,
     /// Anything else worth a line.
     Note(&'static str, Value),
 }

@@ -22,8 +22,8 @@ pub(crate) enum Doing {
     Writes(Vec<PathBuf>),
     /// Runs a command that may write anything.
     Runs(String),
-    /// Nobody can say.
-    Unknown,
+    /// Nobody can say; these paths are named.
+    Unknown(Vec<PathBuf>),
 }
 
 impl Tools {
@@ -49,10 +49,10 @@ impl Tools {
             };
         }
         let paths = paths(call, cwd);
-        if paths.is_empty() {
-            Doing::Unknown
-        } else {
+        if WRITERS.contains(&tool) && !paths.is_empty() {
             Doing::Writes(paths)
+        } else {
+            Doing::Unknown(paths)
         }
     }
 
@@ -116,6 +116,21 @@ impl Tools {
         known.contains(&tool) || self.also_read_only.iter().any(|own| own == tool)
     }
 }
+
+/// Tools that write the paths they name, and nothing else.
+const WRITERS: &[&str] = &[
+    "Write",
+    "Edit",
+    "MultiEdit",
+    "NotebookEdit",
+    "write",
+    "edit",
+    "multiedit",
+    "patch",
+    "apply_patch",
+    "write_file",
+    "replace",
+];
 
 /// The shell command of a call, when it is one.
 fn command(agent: &str, call: &Call) -> Option<String> {
@@ -193,24 +208,40 @@ fn joins_only(command: &str) -> bool {
     !without.contains(['>', '<', '`', '$', '\\', '\n', '&', '(', ')', '{', '}', '!'])
 }
 
+/// Beginnings of options of git that write a file or run a program; git takes an option
+/// by any beginning that is clear.
+const GIT_WRITES: &[&str] = &["--ou", "--op", "--ex", "--te", "--fi"];
+
 fn reads(part: &str) -> bool {
-    let mut words = part.split_whitespace();
-    match words.next() {
-        Some("git") => {
-            let rest: Vec<&str> = words.collect();
-            rest.first().is_some_and(|sub| GIT_READERS.contains(sub))
-                && !rest.iter().any(|word| {
-                    word.starts_with("--output")
-                        || word.starts_with("-O")
-                        || *word == "--open-files-in-pager"
-                        || word.starts_with("--ext-diff")
-                        || word.starts_with("--textconv")
-                })
+    // A quote within a word changes nothing for the shell.
+    let words: Vec<String> = part
+        .split_whitespace()
+        .map(|word| word.replace(['"', '\''], ""))
+        .collect();
+    let Some((program, rest)) = words.split_first() else {
+        return true;
+    };
+    let has_short = |letter: char| {
+        rest.iter()
+            .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+    };
+    let has = |beginnings: &[&str]| {
+        rest.iter()
+            .any(|word| beginnings.iter().any(|begin| word.starts_with(begin)))
+    };
+    match program.as_str() {
+        "git" => {
+            rest.first()
+                .is_some_and(|sub| GIT_READERS.contains(&sub.as_str()))
+                && !has(GIT_WRITES)
+                && !has_short('O')
         }
-        // `rg --pre` runs a program; `date -s` sets the clock, which is no file of ours.
-        Some("rg") => !part.contains("--pre"),
-        Some(program) => READERS.contains(&program),
-        None => true,
+        // They run a program.
+        "rg" => !has(&["--pre", "--hostname-bin"]),
+        // It writes what it has compiled.
+        "file" => !has(&["--c"]) && !has_short('C'),
+        // `date -s` sets the clock, which is no file of ours.
+        program => READERS.contains(&program),
     }
 }
 
@@ -278,6 +309,9 @@ mod tests {
             "cat a b | head -3",
             "git log --oneline && git show HEAD",
             "pwd; ls",
+            "git log --oneline -3",
+            "file a.out",
+            "rg -n 'x' src",
         ] {
             assert!(only_reads(command), "{command}");
         }
@@ -293,6 +327,17 @@ mod tests {
             "echo a & rm b",
             "",
             "rg --pre x y",
+            "rg '--pre=x' y",
+            "rg --hostname-bin x y",
+            "git log '--output=x'",
+            "git log --outp\"ut\"=x",
+            "git grep --open-files-in-pager=x y",
+            "git grep --open-f=x y",
+            "git grep -nOx y",
+            "git cat-file --filters HEAD:x",
+            "file -C -m x",
+            "file -bC",
+            "file --compile",
             "sort -o a b",
             "env rm x",
         ] {
@@ -331,7 +376,11 @@ mod tests {
         );
         assert_eq!(
             claude.doing(&call("mcp__x__do", json!({})), Path::new("/r")),
-            Doing::Unknown
+            Doing::Unknown(Vec::new())
+        );
+        assert_eq!(
+            claude.doing(&call("mcp__fs__put", json!({"path": "x"})), Path::new("/r")),
+            Doing::Unknown(vec!["/r/x".into()])
         );
         assert_eq!(
             claude.doing(

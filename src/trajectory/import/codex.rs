@@ -269,15 +269,18 @@ impl Reading {
 }
 
 fn outcome(result: &str, exit: Option<(i64, bool)>) -> &'static str {
-    if result.starts_with("patch rejected")
-        || result.contains("rejected by user")
-        || result.contains("denied by hook")
-        || result.contains("blocked by hook")
-        || result.contains("blocked by PreToolUse")
+    // Whole messages: a result may quote any words.
+    if result.starts_with("patch rejected: ")
+        || (exit.is_none() && result.ends_with("; rejected by user approval settings"))
+        || result.starts_with("Command blocked by PreToolUse hook: ")
     {
         return "denied";
     }
-    if result.contains("aborted by user") {
+    if result
+        .strip_prefix("Wall time: ")
+        .is_some_and(|rest| rest.ends_with(" seconds\naborted by user"))
+        || result == "aborted by user"
+    {
         return "cancelled";
     }
     let code = result

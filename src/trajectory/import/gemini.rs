@@ -255,9 +255,8 @@ fn tell(
         let outcome = match status {
             "success" => exit_of(&result),
             "cancelled" => "cancelled",
-            _ if result.contains("denied by policy")
-                || result.contains("blocked: ")
-                || result.contains("blocked by") =>
+            _ if result.starts_with("Tool execution denied by policy.")
+                || result.starts_with("Tool execution blocked: ") =>
             {
                 "denied"
             }

@@ -218,9 +218,9 @@ fn tool(story: &mut Story, made: i64, part: &Value) {
 
 /// What an error of a tool means.
 pub(crate) fn refusal(why: &str) -> &'static str {
-    if why.contains("specified a rule which prevents")
-        || why.contains("rejected permission")
-        || why.contains("user rejected")
+    // The beginnings of its own messages: a tool's error may quote any words.
+    if why.starts_with("The user has specified a rule which prevents ")
+        || why.starts_with("The user rejected permission to use ")
     {
         "denied"
     } else if why.contains("aborted") {

@@ -1,9 +1,21 @@
 // git-trajectory: tells `git trajectory hook opencode` what happens in a session, and asks it for a checkpoint before a
 // tool writes. Put here by `git trajectory install opencode`; `git trajectory install --uninstall opencode` takes it away.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 
 const PROGRAM = "@PROGRAM@";
 const PATIENCE_MS = 2000;
+const READERS = ["read", "grep", "glob", "find", "ls", "list"];
+
+// Without an answer nothing is known of a checkpoint: whether the call may run then is for the user's configuration to say.
+function required(tool, cwd) {
+  if (READERS.includes(tool)) return false;
+  try {
+    const value = execFileSync("git", ["config", "--get", "checkpoint.onHook"], { cwd, encoding: "utf8", timeout: PATIENCE_MS, stdio: ["ignore", "pipe", "ignore"] });
+    return value.trim().toLowerCase() === "require";
+  } catch {
+    return false;
+  }
+}
 
 export const GitTrajectory = async ({ directory }) => {
   let child = null;
@@ -101,7 +113,8 @@ export const GitTrajectory = async ({ directory }) => {
     "tool.execute.before": safely(async (input, output) => {
       const data = { callID: input.callID, tool: input.tool, args: output.args };
       const reply = await send("tool.execute.before", input.sessionID, data, true);
-      if (reply?.refuse) throw Object.assign(new Error("git-trajectory: " + (reply.error ?? "no checkpoint could be taken")), { refusedByGitTrajectory: true });
+      if (reply?.refuse ?? required(input.tool, directory))
+        throw Object.assign(new Error("git-trajectory: " + (reply?.error ?? "no checkpoint could be taken")), { refusedByGitTrajectory: true });
     }),
     "tool.execute.after": safely(async (input, output) => {
       ended.add(input.callID);

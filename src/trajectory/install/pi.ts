@@ -1,9 +1,21 @@
 // git-trajectory: tells `git trajectory hook pi` what happens in a session, and asks it for a checkpoint before a tool
 // writes. Put here by `git trajectory install pi`; `git trajectory install --uninstall pi` takes it away.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 
 const PROGRAM = "@PROGRAM@";
 const PATIENCE_MS = 2000;
+const READERS = ["read", "grep", "glob", "find", "ls", "list"];
+
+// Without an answer nothing is known of a checkpoint: whether the call may run then is for the user's configuration to say.
+function required(tool: string, cwd: string) {
+  if (READERS.includes(tool)) return false;
+  try {
+    const value = execFileSync("git", ["config", "--get", "checkpoint.onHook"], { cwd, encoding: "utf8", timeout: PATIENCE_MS, stdio: ["ignore", "pipe", "ignore"] });
+    return value.trim().toLowerCase() === "require";
+  } catch {
+    return false;
+  }
+}
 
 export default function (pi: any) {
   let child: any = null;
@@ -98,7 +110,8 @@ export default function (pi: any) {
   });
   on("tool_call", async (event, ctx) => {
     const reply = await send("tool_call", ctx, { toolCallId: event.toolCallId, toolName: event.toolName, input: event.input }, true);
-    if (reply?.refuse) return { block: true, reason: "git-trajectory: " + (reply.error ?? "no checkpoint could be taken") };
+    if (reply?.refuse ?? required(event.toolName, ctx?.cwd ?? process.cwd()))
+      return { block: true, reason: "git-trajectory: " + (reply?.error ?? "no checkpoint could be taken") };
   });
   on("tool_result", (event) => void results.add(event.toolCallId));
   on("tool_execution_end", (event, ctx) => {

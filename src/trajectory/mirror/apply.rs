@@ -101,11 +101,13 @@ fn join(db: &Connection, event: &Stored, source: Source, there: &There) -> Resul
         delete(db, &there.event_id)?;
         return insert(db, event, source);
     }
+    // No hook of Codex has the exit code of a command.
+    let is_guess = event.kind == "tool_end" && event.agent.as_deref() == Some("codex");
     match (there.is_imported, source.is_imported) {
         // The live line is there: it takes what it lacks.
         (false, true) => {
             let mut payload = there.payload.clone();
-            fill(&mut payload, &event.fields());
+            fill(&mut payload, &event.fields(), is_guess);
             db.prepare_cached("UPDATE harness_events SET payload_json = ?2 WHERE event_id = ?1")?
                 .execute(params![there.event_id, Value::Object(payload).to_string()])?;
             db.prepare_cached("UPDATE harness_extra SET turn = coalesce(turn, ?2), call_key = coalesce(call_key, ?3), agent_id = coalesce(agent_id, ?4) WHERE event_id = ?1")?
@@ -114,7 +116,7 @@ fn join(db: &Connection, event: &Stored, source: Source, there: &There) -> Resul
         }
         (true, false) => {
             let mut payload = event.fields();
-            fill(&mut payload, &there.payload);
+            fill(&mut payload, &there.payload, is_guess);
             delete(db, &there.event_id)?;
             insert(
                 db,

@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 
 /// Fills what `live` lacks (no field, or null) from `imported`; says which
 /// fields those were in `merged`.
-pub(super) fn fill(live: &mut Map<String, Value>, imported: &Map<String, Value>) {
+///
+/// An outcome `ok` of `live` counts for nothing when it `is_guess`.
+pub(super) fn fill(live: &mut Map<String, Value>, imported: &Map<String, Value>, is_guess: bool) {
     let mut filled: Vec<Value> = match live.get("merged") {
         Some(Value::Array(before)) => before.clone(),
         _ => Vec::new(),
@@ -18,13 +20,18 @@ pub(super) fn fill(live: &mut Map<String, Value>, imported: &Map<String, Value>)
         }
     }
     // A guess is replaced by the word of the agent's own record.
-    if live.get("outcome").and_then(Value::as_str) == Some("unknown")
-        && let Some(known) = imported
-            .get("outcome")
-            .filter(|o| o.as_str() != Some("unknown") && !o.is_null())
-    {
-        live.insert("outcome".to_owned(), known.clone());
-        filled.push("outcome".into());
+    let outcome = |fields: &Map<String, Value>| fields.get("outcome").cloned().unwrap_or_default();
+    let (was, known) = (outcome(live), outcome(imported));
+    let can_change = was == "unknown" || (is_guess && was == "ok");
+    if can_change && !known.is_null() && known != "unknown" && known != was {
+        for field in ["outcome", "is_error"] {
+            if let Some(value) = imported.get(field) {
+                live.insert(field.to_owned(), value.clone());
+                if !filled.iter().any(|name| name == field) {
+                    filled.push(field.into());
+                }
+            }
+        }
     }
     if !filled.is_empty() {
         live.insert("merged".to_owned(), Value::Array(filled));
@@ -46,10 +53,22 @@ mod tests {
         fill(
             &mut live,
             &map(json!({"duration_ms": 9, "outcome": "ok", "is_error": false})),
+            false,
         );
         assert_eq!(
             Value::Object(live),
             json!({"duration_ms": 3, "outcome": "ok", "is_error": false, "merged": ["is_error", "outcome"]})
         );
+    }
+
+    #[test]
+    fn a_guess_is_corrected_and_a_fact_is_not() {
+        let failed = map(json!({"outcome": "error", "is_error": true}));
+        for (is_guess, outcome) in [(true, "error"), (false, "ok")] {
+            let mut live = map(json!({"outcome": "ok", "is_error": false}));
+            fill(&mut live, &failed, is_guess);
+            assert_eq!(live["outcome"], outcome);
+            assert_eq!(live["is_error"], is_guess);
+        }
     }
 }

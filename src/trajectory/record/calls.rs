@@ -7,7 +7,7 @@ use crate::events::mask::MaskedJson;
 use crate::events::time;
 use crate::trajectory::agent::{Call, End, Told};
 use crate::trajectory::import::{canonical, tool_key};
-use crate::trajectory::record::closing::{self, Fate};
+use crate::trajectory::record::closing;
 use crate::trajectory::record::entry::Entry;
 use crate::trajectory::record::guard;
 use crate::trajectory::record::loops;
@@ -33,9 +33,32 @@ impl Entry<'_> {
             agent_id: told.agent_id.clone(),
             turn: self.state.turn,
             asked: None,
+            is_unseen: false,
             guard,
             args_hash: self.hash(&canonical(&call.input)),
         });
+    }
+
+    /// A person is asked: of that very call, by id or by arguments; of the last of its tool
+    /// where no other waits.
+    pub(super) fn asked(&mut self, call: &Call) {
+        let hash = self.hash(&canonical(&call.input));
+        let waits = |open: &Open| open.asked.is_none();
+        let of_tool = |open: &Open| waits(open) && open.tool == call.tool;
+        let open = &self.state.open;
+        let found = match &call.id {
+            Some(id) => open.iter().rposition(|o| waits(o) && o.call == *id),
+            None => open
+                .iter()
+                .position(|o| of_tool(o) && o.args_hash == hash)
+                .or_else(|| {
+                    let only = open.iter().filter(|o| of_tool(o)).count() == 1;
+                    only.then(|| open.iter().position(of_tool)).flatten()
+                }),
+        };
+        if let Some(at) = found {
+            self.state.open[at].asked = Some(time::now());
+        }
     }
 
     /// The open call that `call` means: by its id, or the first of its kind.
@@ -58,7 +81,7 @@ impl Entry<'_> {
     }
 
     pub(super) fn end(&mut self, told: &Told, call: &Call, end: &End) -> Result<()> {
-        let open = match self.position(call) {
+        let mut open = match self.position(call) {
             Some(at) => self.state.open.remove(at),
             // Its beginning was not seen: nothing was guarded, and that is said.
             None => Open {
@@ -71,6 +94,7 @@ impl Entry<'_> {
                 began: time::now(),
                 agent_id: told.agent_id.clone(),
                 turn: self.state.turn,
+                is_unseen: true,
                 guard: Guarded {
                     taken: time::now(),
                     why: Some("its beginning was not seen".to_owned()),
@@ -79,24 +103,21 @@ impl Entry<'_> {
                 ..Open::default()
             },
         };
-        let mut fate = Fate::Kept;
         let mut left = Vec::new();
         match end.outcome {
-            "denied" => match guard::take_back(&open.guard, &open.guard_call()) {
-                Ok(true) => fate = Fate::TakenBack,
-                Ok(false) => {}
-                Err(error) => self.failed = Some(format!("{error:#}")),
-            },
-            "unknown" => {}
-            _ if open.guard.number.is_some() => {
-                match guard::after(&open.guard, &open.tool, &open.call, &self.session.id) {
-                    Ok(found) => left = found,
-                    Err(error) => self.failed = Some(format!("{error:#}")),
+            "denied" => {
+                let call = open.guard_call();
+                if let Err(error) = guard::take_back(&mut open.guard, &call) {
+                    self.failed = Some(format!("{error:#}"));
                 }
             }
-            _ => {}
+            "unknown" => {}
+            _ => match guard::after(&open.guard, &open.tool, &open.call, &self.session.id) {
+                Ok(found) => left = found,
+                Err(error) => self.failed = Some(format!("{error:#}")),
+            },
         }
-        self.write_closed(&open, end, fate)?;
+        self.write_closed(&open, end)?;
         let done = Done {
             tool: open.tool.clone(),
             args: open.args_hash.clone(),
@@ -123,15 +144,14 @@ impl Entry<'_> {
                     outcome: "unknown",
                     ..End::default()
                 },
-                Fate::Kept,
             )?;
         }
         Ok(())
     }
 
-    fn write_closed(&mut self, open: &Open, end: &End, fate: Fate) -> Result<()> {
+    fn write_closed(&mut self, open: &Open, end: &End) -> Result<()> {
         self.state.tools += 1;
-        for event in closing::events(open, end, fate) {
+        for event in closing::events(open, end) {
             self.append(event)?;
         }
         Ok(())

@@ -6,17 +6,10 @@ use serde_json::{Value, json};
 use crate::events::line::{head, masked_arguments, masked_beginning};
 use crate::events::{Event, time};
 use crate::trajectory::agent::End;
-use crate::trajectory::record::state::Open;
-
-/// What became of the checkpoint of a refused call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    Kept,
-    TakenBack,
-}
+use crate::trajectory::record::state::{Guarded, Open};
 
 /// The events of `open`, which ended with `end`.
-pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
+pub(super) fn events(open: &Open, end: &End) -> Vec<Event> {
     let now = time::now();
     let of_call = |ts: i64, kind: &str, name: &str, payload: Value| Event {
         ts,
@@ -28,8 +21,10 @@ pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
         tool_call_id: Some(open.call.clone()),
         ..Event::default()
     };
-    let took = (now - open.began).max(0);
-    let wait = end.exec_ms.map(|exec| (took - exec).max(0));
+    let took = (!open.is_unseen).then(|| (now - open.began).max(0));
+    let wait = took
+        .zip(end.exec_ms)
+        .map(|(took, exec)| (took - exec).max(0));
     let was_denied = end.outcome == "denied";
     let decision = match end.outcome {
         "denied" => "denied",
@@ -42,7 +37,7 @@ pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
         "rule"
     };
     let mut events = vec![of_call(
-        open.asked.unwrap_or(open.began),
+        open.began,
         "permission",
         &open.tool,
         json!({
@@ -50,22 +45,21 @@ pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
             "by": if decision == "unknown" { Value::Null } else { by.into() },
         }),
     )];
-    events.push(of_call(
-        open.guard.taken,
-        "checkpoint",
-        &open.tool,
-        checkpoint(open, fate),
-    ));
+    for guard in open.guard.all() {
+        let fields = checkpoint(open, guard);
+        events.push(of_call(guard.taken, "checkpoint", &open.tool, fields));
+    }
+    // Whoever was asked has answered by now.
+    let guarded = open.guard.all().map(|guard| guard.taken).max();
+    let started = guarded
+        .into_iter()
+        .chain(open.asked)
+        .fold(open.began, i64::max);
     if !was_denied {
         let start = json!({
             "tool_call_id": open.call, "args": head(&masked_arguments(&open.args)), "args_text": open.args,
         });
-        events.push(of_call(
-            open.guard.taken.max(open.began),
-            "tool_start",
-            &open.tool,
-            start,
-        ));
+        events.push(of_call(started, "tool_start", &open.tool, start));
     }
     let is_error = match end.outcome {
         "unknown" => Value::Null,
@@ -79,7 +73,7 @@ pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
         &open.tool,
         json!({
             "tool_call_id": open.call,
-            "duration_ms": is_known.then_some(end.exec_ms.unwrap_or(took)),
+            "duration_ms": is_known.then_some(()).and(end.exec_ms.or(took)),
             "is_error": is_error,
             "result_chars": is_known.then(|| end.result.chars().count()),
             "exec_ms": end.exec_ms, "wait_ms": wait, "outcome": end.outcome,
@@ -89,13 +83,12 @@ pub(super) fn events(open: &Open, end: &End, fate: Fate) -> Vec<Event> {
     events
 }
 
-fn checkpoint(open: &Open, fate: Fate) -> Value {
-    let guard = &open.guard;
+fn checkpoint(open: &Open, guard: &Guarded) -> Value {
     let mut fields = json!({
         "number": guard.number, "ref": guard.name, "commit": guard.commit, "tool_call_id": open.call, "paths": guard.paths,
         "worktree": guard.worktree,
     });
-    if fate == Fate::TakenBack {
+    if guard.is_taken_back {
         fields = json!({
             "number": null, "ref": null, "commit": null, "tool_call_id": open.call, "paths": guard.paths,
             "why": "the call was refused", "dropped": guard.number,

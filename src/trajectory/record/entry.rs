@@ -88,14 +88,8 @@ impl<'a> Entry<'a> {
                 self.begin(told, call, guarded.unwrap_or_default());
                 Ok(())
             }
-            Moment::Asked(tool) => {
-                let waiting = self.state.open.iter_mut().rev();
-                if let Some(open) = waiting
-                    .into_iter()
-                    .find(|o| o.asked.is_none() && (o.tool == *tool || o.call == *tool))
-                {
-                    open.asked = Some(time::now());
-                }
+            Moment::Asked(call) => {
+                self.asked(call);
                 Ok(())
             }
             Moment::After(call, end) => self.end(told, call, end),
@@ -192,6 +186,7 @@ impl<'a> Entry<'a> {
                 self.write(event, told)?;
                 self.log.sync()
             }
+            Moment::Unreadable => Ok(()),
             Moment::Note(name, payload) => {
                 let payload = serde_json::from_value(payload.clone()).unwrap_or_default();
                 self.write(
@@ -292,18 +287,38 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What Claude Code says in the place of a result when a call was not allowed to run.
+/// What Claude Code says in the place of a result when a call was not allowed to run:
+/// whole messages, since a result may quote any words.
 fn is_refusal(result: &str) -> bool {
-    [
-        "haven't granted it",
-        "has been denied",
-        "was rejected",
-        "hook error: ",
-        "hook blocked",
-        "denied by",
-        "doesn't want to proceed",
-    ]
-    .iter()
-    .any(|words| result.contains(words))
-        || result.starts_with("PreToolUse:")
+    let is = |begins: &str, ends: &str| result.starts_with(begins) && result.ends_with(ends);
+    is("Permission to use ", " has been denied.")
+        || is(
+            "Claude requested permissions to ",
+            ", but you haven't granted it yet.",
+        )
+        || is("The user doesn't want to proceed with this tool use.", "")
+        || (result
+            .strip_prefix("PreToolUse:")
+            .and_then(|rest| rest.split_once(' '))
+            .is_some_and(|(_, rest)| rest.starts_with("hook error: ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_quotes_a_refusal_is_none() {
+        for text in [
+            "Permission to use Bash with command git push origin main has been denied.",
+            "Claude requested permissions to write to /a, but you haven't granted it yet.",
+            "PreToolUse:Bash hook error: [x]: blocked\n",
+        ] {
+            assert!(is_refusal(text), "{text}");
+            assert!(!is_refusal(&format!("log: {text} indeed")), "{text}");
+        }
+        assert!(!is_refusal(
+            "the request was rejected, denied by the server"
+        ));
+    }
 }

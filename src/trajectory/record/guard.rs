@@ -6,13 +6,13 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::events::mask::{Masked, secrets};
 use crate::events::time;
-use crate::git::enclosing::enclosing;
 use crate::git::{BString, Repo};
 use crate::lane::record::Kind;
 use crate::lane::save::{self, Request};
 use crate::lane::{Lane, refused, wrote};
 use crate::snapshot::take::ids_of;
 use crate::trajectory::agent::tools::Doing;
+use crate::trajectory::record::place::{self, worktree_of};
 use crate::trajectory::record::state::Guarded;
 
 /// How long a hook waits for a lock before it lets the agent go on.
@@ -30,12 +30,9 @@ pub(super) struct Ask<'a> {
     pub(super) enabled: bool,
 }
 
-/// Takes the checkpoint; an error is part of the answer.
+/// Takes the checkpoints, one in each worktree that may be written; an error is part of
+/// the answer.
 pub(super) fn before(ask: &Ask<'_>) -> Guarded {
-    let mut guarded = Guarded {
-        taken: time::now(),
-        ..Guarded::default()
-    };
     let none = |why: &str| Guarded {
         taken: time::now(),
         why: Some(why.to_owned()),
@@ -47,26 +44,58 @@ pub(super) fn before(ask: &Ask<'_>) -> Guarded {
     if !ask.enabled {
         return none("checkpoint.onHook is false");
     }
-    let (worktree, paths) = match ask.doing {
-        Doing::Writes(paths) => match home_of(paths) {
-            Some(found) => found,
-            None => return none("the path is outside every worktree"),
+    let places = places(ask);
+    let mut guards = places.iter().map(|(root, paths)| in_one(ask, root, paths));
+    match (guards.next(), ask.doing) {
+        (Some(first), _) => Guarded {
+            also: guards.collect(),
+            ..first
         },
-        _ => match enclosing(ask.cwd) {
-            Some(found) => (found.worktree, Vec::new()),
-            None => return none("the folder is outside every worktree"),
-        },
+        (None, Doing::Writes(_)) => none("the path is outside every worktree"),
+        (None, _) => none("the folder is outside every worktree"),
+    }
+}
+
+/// The worktrees that may be written, each with those of the paths that it holds.
+fn places(ask: &Ask<'_>) -> Vec<(PathBuf, Vec<PathBuf>)> {
+    let mut places: Vec<(PathBuf, Vec<PathBuf>)> = Vec::new();
+    let (paths, is_known) = match ask.doing {
+        Doing::Writes(paths) => (paths.as_slice(), true),
+        Doing::Unknown(paths) => (paths.as_slice(), false),
+        _ => (&[][..], false),
     };
-    guarded.worktree = Some(worktree.to_string_lossy().into_owned());
-    guarded.paths = paths
-        .iter()
-        .map(|p| p.to_string_lossy().into_owned())
-        .collect();
+    if !is_known {
+        // In doubt it writes where it stands.
+        places.extend(worktree_of(ask.here, ask.cwd).map(|root| (root, Vec::new())));
+    }
+    for path in paths {
+        let Some(root) = worktree_of(ask.here, path) else {
+            continue;
+        };
+        let named = is_known.then(|| path.clone());
+        match places.iter_mut().find(|(known, _)| *known == root) {
+            Some((_, held)) => held.extend(named),
+            None => places.push((root, named.into_iter().collect())),
+        }
+    }
+    places
+}
+
+fn in_one(ask: &Ask<'_>, worktree: &Path, paths: &[PathBuf]) -> Guarded {
+    let mut guarded = Guarded {
+        taken: time::now(),
+        worktree: Some(worktree.to_string_lossy().into_owned()),
+        paths: paths
+            .iter()
+            .map(|p| p.to_string_lossy().into_owned())
+            .collect(),
+        ..Guarded::default()
+    };
     if let Doing::Runs(command) = ask.doing {
         guarded.is_command = true;
         guarded.command = Some(Masked::new(command).cut(1000).as_str().to_owned());
     }
-    match take(&worktree, &paths, ask, guarded.command.clone()) {
+    match take(worktree, paths, ask, guarded.command.clone()) {
         Ok(Some(checkpoint)) => {
             guarded.number = Some(checkpoint.record.number);
             guarded.name = Some(checkpoint.name);
@@ -85,18 +114,6 @@ pub(super) fn before(ask: &Ask<'_>) -> Guarded {
     guarded
 }
 
-/// The worktree that holds the first of `paths` that is in one, and those of
-/// them that it holds.
-fn home_of(paths: &[PathBuf]) -> Option<(PathBuf, Vec<PathBuf>)> {
-    let worktree = paths.iter().find_map(|path| enclosing(path))?.worktree;
-    let inside = paths
-        .iter()
-        .filter(|path| enclosing(path).is_some_and(|e| e.worktree == worktree))
-        .cloned()
-        .collect();
-    Some((worktree, inside))
-}
-
 fn take(
     worktree: &Path,
     paths: &[PathBuf],
@@ -107,7 +124,7 @@ fn take(
     let repo = if ask.here.worktree() == Some(worktree) {
         ask.here
     } else {
-        other = Repo::at(worktree)?;
+        other = place::open(worktree)?;
         &other
     };
     let request = Request {
@@ -130,7 +147,7 @@ fn take(
         call: Some(Masked::new(ask.call).cut(200).as_str().to_owned()),
         session: Some(Masked::new(ask.session).cut(200).as_str().to_owned()),
         command: command.or_else(|| {
-            matches!(ask.doing, Doing::Unknown)
+            matches!(ask.doing, Doing::Unknown(_))
                 .then(|| Masked::new(ask.tool).cut(200).as_str().to_owned())
         }),
         only_if_changed: true,
@@ -155,21 +172,32 @@ pub(super) fn after(
     call: &str,
     session: &str,
 ) -> Result<Vec<(String, String)>> {
+    let mut left = Vec::new();
+    for one in guarded.all().filter(|one| one.number.is_some()) {
+        left.extend(after_one(one, tool, call, session)?);
+    }
+    Ok(left)
+}
+
+fn after_one(
+    guarded: &Guarded,
+    tool: &str,
+    call: &str,
+    session: &str,
+) -> Result<Vec<(String, String)>> {
     let Some(worktree) = &guarded.worktree else {
         return Ok(Vec::new());
     };
-    let repo = Repo::at(Path::new(worktree))?;
+    let repo = place::open(Path::new(worktree))?;
     if guarded.paths.is_empty() {
-        let Some(number) = guarded.number else {
-            return Ok(Vec::new());
-        };
+        let label = |text: &str| Masked::new(text).cut(200).as_str().to_owned();
         let request = Request {
             kind: Kind::AfterCommand,
-            tool: Some(tool.to_owned()),
-            call: Some(call.to_owned()),
-            session: Some(session.to_owned()),
-            after: Some(number),
-            command: guarded.command.clone().or_else(|| Some(tool.to_owned())),
+            tool: Some(label(tool)),
+            call: Some(label(call)),
+            session: Some(label(session)),
+            after: guarded.number,
+            command: guarded.command.clone().or_else(|| Some(label(tool))),
             ..Request::default()
         };
         save::save(&repo, request, PATIENCE)?;
@@ -193,12 +221,17 @@ pub(super) fn after(
     Ok(left.iter().map(named).collect())
 }
 
-/// Takes the checkpoint of a refused call back; says whether it is gone.
-pub(super) fn take_back(guarded: &Guarded, call: &str) -> Result<bool> {
-    match (&guarded.worktree, guarded.number) {
-        (Some(worktree), Some(number)) => {
-            refused::take_back(&Repo::at(Path::new(worktree))?, number, call, PATIENCE)
-        }
-        _ => Ok(false),
+/// Takes the checkpoints of a refused call back, and remembers which are gone.
+pub(super) fn take_back(guarded: &mut Guarded, call: &str) -> Result<()> {
+    let also = guarded.also.iter_mut().map(|one| take_one_back(one, call));
+    also.collect::<Result<()>>()?;
+    take_one_back(guarded, call)
+}
+
+fn take_one_back(guarded: &mut Guarded, call: &str) -> Result<()> {
+    if let (Some(worktree), Some(number)) = (&guarded.worktree, guarded.number) {
+        let repo = place::open(Path::new(worktree))?;
+        guarded.is_taken_back = refused::take_back(&repo, number, call, PATIENCE)?;
     }
+    Ok(())
 }

@@ -5,6 +5,7 @@ mod closing;
 mod entry;
 mod guard;
 mod loops;
+mod place;
 mod process;
 mod recorder;
 mod settle;
@@ -12,7 +13,7 @@ mod state;
 mod trouble;
 
 pub(super) use process::is_alive;
-pub(super) use recorder::{Reply, record};
+pub(super) use recorder::{Reply, is_required, record};
 pub(super) use settle::{close_orphans, settle};
 pub(super) use state::{Open, State};
 pub(super) use trouble::{note as note_trouble, path as trouble_path};

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::events::{Key, line, session};
 use crate::git::Repo;
-use crate::git::enclosing::enclosing;
 use crate::trajectory::agent::tools::Doing;
 use crate::trajectory::agent::{Call, Moment, Told, Tools};
 use crate::trajectory::import::tool_key;
 use crate::trajectory::record::entry::Entry;
 use crate::trajectory::record::guard::{self, Ask};
+use crate::trajectory::record::place;
 use crate::trajectory::record::state::{Guarded, State};
 
 /// What the caller must know of an event.
@@ -35,15 +35,9 @@ pub(crate) fn record(told: &Told) -> Result<Option<Reply>> {
     if told.session.id.is_empty() {
         return Ok(None);
     }
-    let Some(place) = told
-        .project
-        .as_deref()
-        .and_then(enclosing)
-        .or_else(|| enclosing(&told.cwd))
-    else {
+    let Some(repo) = place::repository(told)? else {
         return Ok(None);
     };
-    let repo = Repo::at(&place.worktree)?;
     session::require_private(&repo)?;
     let settings = Settings::of(&repo, &told.session.agent)?;
     let guarded = match &told.moment {
@@ -54,15 +48,16 @@ pub(crate) fn record(told: &Told) -> Result<Option<Reply>> {
     let mut reply = Reply::default();
     if let Some((doing, guard)) = &guarded {
         reply.checkpoint = guard.number;
-        reply.error.clone_from(&guard.error);
-        entry.failed.clone_from(&guard.error);
-        reply.refuse = settings.require && guard.error.is_some() && *doing != Doing::Reads;
+        reply.error = guard.failure().cloned();
+        entry.failed.clone_from(&reply.error);
+        reply.refuse = settings.require && reply.error.is_some() && *doing != Doing::Reads;
     }
     let outcome = entry.apply(told, guarded.map(|(_, guard)| guard));
     entry.finish()?;
     outcome?;
     if matches!(told.moment, Moment::SessionEnd(_)) {
-        reply.ended = Some((told.session.stem(), place.worktree));
+        let root = repo.worktree().unwrap_or(repo.git_dir());
+        reply.ended = Some((told.session.stem(), root.to_owned()));
     }
     Ok(Some(reply))
 }
@@ -78,7 +73,7 @@ pub(super) struct Settings {
 
 impl Settings {
     fn of(repo: &Repo, agent: &str) -> Result<Self> {
-        let on_hook = repo.config_text("checkpoint.onHook");
+        let (enabled, require) = on_hook(repo)?;
         let also = repo
             .config_all("trajectory.readOnlyTool")
             .iter()
@@ -88,10 +83,34 @@ impl Settings {
             limit: longest_field(repo)?,
             key: Key::of(repo)?,
             tools: Tools::new(agent, also),
-            enabled: !matches!(on_hook.as_deref(), Some("false" | "no" | "off" | "0")),
-            require: on_hook.as_deref() == Some("require"),
+            enabled,
+            require,
         })
     }
+}
+
+/// `checkpoint.onHook`: whether checkpoints are taken, and whether nothing may be written
+/// without one.
+fn on_hook(repo: &Repo) -> Result<(bool, bool)> {
+    const KEY: &str = "checkpoint.onHook";
+    match repo.config_text(KEY) {
+        Some(text) if text.eq_ignore_ascii_case("require") => Ok((true, true)),
+        _ => Ok((repo.config_bool(KEY, true)?, false)),
+    }
+}
+
+/// Whether `told` may write, and nothing may be written here without a checkpoint: asked
+/// when the event could not be recorded.
+pub(crate) fn is_required(told: &Told) -> bool {
+    let may_write = match &told.moment {
+        Moment::Before(call) => {
+            let tools = Tools::new(&told.session.agent, Vec::new());
+            tools.doing(call, &told.cwd) != Doing::Reads
+        }
+        Moment::Unreadable => true,
+        _ => false,
+    };
+    may_write && place::is_required(told)
 }
 
 /// `trajectory.maxField`.

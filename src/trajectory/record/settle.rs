@@ -9,7 +9,7 @@ use crate::git::Repo;
 use crate::lane::refused;
 use crate::state::lock;
 use crate::trajectory::agent::End;
-use crate::trajectory::record::closing::{self, Fate};
+use crate::trajectory::record::closing;
 use crate::trajectory::record::guard::PATIENCE;
 use crate::trajectory::record::process::is_alive;
 use crate::trajectory::record::recorder::longest_field;
@@ -55,7 +55,6 @@ pub(crate) fn close_orphans(repo: &Repo, only: Option<&str>) -> Result<()> {
                     outcome: "unknown",
                     ..End::default()
                 },
-                Fate::Kept,
             ) {
                 let event = Event {
                     session_id: id.clone(),
@@ -107,7 +106,10 @@ pub(crate) fn settle(repo: &Repo, session: &Session, refused: &[String]) -> Resu
         let fields = event.fields();
         match event.kind.as_str() {
             "checkpoint" => {
-                taken.retain(|(known, _, _)| *known != call);
+                let worktree = fields.get("worktree").and_then(Value::as_str);
+                taken.retain(|(known, _, place)| {
+                    *known != call || worktree.is_some_and(|root| place.as_os_str() != root)
+                });
                 if let (Some(number), Some(worktree)) = (
                     fields.get("number").and_then(Value::as_u64),
                     fields.get("worktree").and_then(Value::as_str),

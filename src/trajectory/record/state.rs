@@ -64,6 +64,8 @@ pub(crate) struct Open {
     pub(crate) turn: Option<u32>,
     /// When a person was asked.
     pub(crate) asked: Option<i64>,
+    /// Nobody told of its beginning.
+    pub(crate) is_unseen: bool,
     pub(crate) guard: Guarded,
     pub(crate) args_hash: String,
 }
@@ -84,6 +86,22 @@ pub(crate) struct Guarded {
     pub(crate) why: Option<String>,
     pub(crate) is_command: bool,
     pub(crate) command: Option<String>,
+    /// The call was refused, and the checkpoint is gone.
+    pub(crate) is_taken_back: bool,
+    /// Those of further worktrees.
+    pub(crate) also: Vec<Guarded>,
+}
+
+impl Guarded {
+    /// This one and those of further worktrees.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Guarded> {
+        std::iter::once(self).chain(&self.also)
+    }
+
+    /// Why there is no checkpoint where there should be one.
+    pub(crate) fn failure(&self) -> Option<&String> {
+        self.all().find_map(|one| one.error.as_ref())
+    }
 }
 
 /// A call that has ended, as far as loops are concerned.
