@@ -27,6 +27,9 @@ impl Freshness {
             }
             let mut mirror = Mirror::open(repo, PATIENCE)?;
             let done = mirror::ingest(repo, &mut mirror, None)?;
+            if mirror.is_made_anew {
+                ui.note("the mirror could not be used and was made anew");
+            }
             if done.broken > 0 {
                 ui.warn(format_args!(
                     "{} lines of the logs could not be read",

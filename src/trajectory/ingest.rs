@@ -77,6 +77,10 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         ui.warn(format_args!("{failed} transcripts could not be read"));
     }
     let done = mirror::ingest(repo, &mut mirror, stem.as_deref())?;
+    if mirror.is_made_anew && !arguments.quiet {
+        ui.note("the mirror could not be used and was made anew");
+    }
+    mirror.publish()?;
     if arguments.json {
         ui.json(&json!({"files": done.files, "events": done.events, "broken": done.broken}))?;
     } else if !arguments.quiet {

@@ -55,11 +55,8 @@ pub(super) fn mask_values(field: &str, fields: &mut Map<String, Value>) {
         let holds = HOLDING
             .iter()
             .any(|holding| key.eq_ignore_ascii_case(holding));
-        let is = (holds && is_secret_field(field, text))
-            || (holds
-                && name
-                    .as_deref()
-                    .is_some_and(|name| is_secret_field(name, text)))
+        let is_named = |name: &str| is_secret_field(name, text);
+        let is = (holds && (is_named(field) || name.as_deref().is_some_and(is_named)))
             || (["pass", "pw"]
                 .iter()
                 .any(|word| key.eq_ignore_ascii_case(word))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, hinted};
 use crate::git::command::Child;
 use crate::state::file::{self, Sharing};
 
@@ -12,6 +12,8 @@ pub(super) struct Change {
     pub(super) path: PathBuf,
     pub(super) before: Option<String>,
     pub(super) after: Option<String>,
+    /// Somebody else has something in it.
+    pub(super) has_others: bool,
 }
 
 impl Change {
@@ -53,17 +55,25 @@ impl Change {
         Ok(format!("--- {shown}\n+++ {shown}\n@@{body}"))
     }
 
-    /// Writes the change; what was there is kept beside, once.
+    /// Writes the change; what was there is kept beside, unless it was only ours.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the file has changed since it was read.
     pub(super) fn apply(&self) -> Result<()> {
-        if let Some(before) = &self.before {
-            let backup = backup_of(&self.path);
-            if !backup.exists() && self.after.is_some() {
-                write_like(&self.path, &backup, before)?;
-            }
+        let target = followed(&self.path);
+        let now = file::read(&target)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if now != self.before {
+            return Err(hinted(
+                format!("'{}' has changed meanwhile", self.path.display()),
+                "nothing was changed in it; run this again",
+            ));
+        }
+        if let (Some(before), Some(_), true) = (&self.before, &self.after, self.has_others) {
+            write_like(&target, &backup_of(&self.path), before)?;
         }
         match &self.after {
-            Some(after) => write_like(&self.path, &self.path, after),
-            None => file::remove(&self.path),
+            Some(after) => write_like(&target, &target, after),
+            None => file::remove(&target),
         }
     }
 }
@@ -75,14 +85,23 @@ pub(super) fn backup_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Writes `text` to `path` with the permissions of `like`; a link is followed.
+/// The file that `path` means: people keep their settings elsewhere and link to them.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..20 {
+        let Ok(target) = path.read_link() else { break };
+        path = path.parent().unwrap_or(Path::new(".")).join(target);
+    }
+    path
+}
+
+/// Writes `text` to `path` with the permissions of `like`.
 fn write_like(like: &Path, path: &Path, text: &str) -> Result<()> {
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let permissions = like.metadata().ok().map(|found| found.permissions());
-    file::replace(&target, text.as_bytes(), Sharing::default(), false)?;
+    file::replace(path, text.as_bytes(), Sharing::default(), false)?;
     if let Some(permissions) = permissions {
-        std::fs::set_permissions(&target, permissions)
-            .with_context(|| format!("cannot protect '{}'", target.display()))?;
+        std::fs::set_permissions(path, permissions)
+            .with_context(|| format!("cannot protect '{}'", path.display()))?;
     }
     Ok(())
 }

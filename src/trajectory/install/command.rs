@@ -10,6 +10,7 @@ use crate::error::{Context, Hint, Result};
 use crate::git::Repo;
 use crate::state::file;
 use crate::trajectory::install::change::{Change, backup_of};
+use crate::trajectory::install::edit::with_field;
 use crate::trajectory::install::extension::{self, MARK};
 use crate::trajectory::install::places::{Scope, place};
 use crate::trajectory::install::settings::{with_hooks, without_hooks};
@@ -84,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments, ui: &mut Ui) -> Result<Exit> {
             ui.note(format_args!("{agent}: installed in '{shown}'"));
             advise(agent, ui);
         }
-        if change.before.is_some() && change.after.is_some() {
+        if change.before.is_some() && change.after.is_some() && change.has_others {
             ui.note(format_args!(
                 "the file as it was: '{}'",
                 backup_of(&change.path).display()
@@ -135,6 +136,7 @@ fn change(agent: &str, path: PathBuf, program: &Path, uninstall: bool) -> Result
             path,
             before,
             after,
+            has_others: false,
         });
     }
     let settings: Value = match before
@@ -147,8 +149,10 @@ fn change(agent: &str, path: PathBuf, program: &Path, uninstall: bool) -> Result
             .with_context(|| format!("cannot read '{}'", path.display()))
             .hint("nothing was changed; mend the file, or take the comments out of it")?,
     };
+    let others = without_hooks(&settings, agent)?;
+    let has_others = others != json!({});
     let changed = if uninstall {
-        without_hooks(&settings, agent)?
+        others
     } else {
         with_hooks(
             &settings,
@@ -158,17 +162,20 @@ fn change(agent: &str, path: PathBuf, program: &Path, uninstall: bool) -> Result
     };
     let after = if changed == settings {
         before.clone()
-    } else if uninstall && changed == json!({}) && !backup_of(&path).exists() {
+    } else if uninstall && !has_others && !backup_of(&path).exists() {
         None // the file was made by us
     } else {
-        let mut text = serde_json::to_string_pretty(&changed)?;
-        text.push('\n');
-        Some(text)
+        Some(with_field(
+            before.as_deref().unwrap_or(""),
+            "hooks",
+            changed.get("hooks"),
+        )?)
     };
     Ok(Change {
         path,
         before,
         after,
+        has_others,
     })
 }
 

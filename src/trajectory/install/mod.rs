@@ -3,6 +3,7 @@
 
 mod change;
 mod command;
+mod edit;
 mod extension;
 mod places;
 mod settings;

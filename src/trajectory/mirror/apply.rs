@@ -30,13 +30,7 @@ pub(super) fn add(db: &Connection, event: &Stored, source: Source) -> Result<boo
             }
         }
         ("tool_start" | "tool_end", _, Some(call)) => {
-            if let Some(there) = find(
-                db,
-                "tool_call_id",
-                call,
-                &event.kind,
-                Some(&event.session_id),
-            )? {
+            if let Some(there) = find(db, "tool_call_id", call, &event.kind, Some(event))? {
                 return join(db, event, source, &there);
             }
         }
@@ -58,20 +52,22 @@ fn find(
     column: &str,
     value: &str,
     kind: &str,
-    session: Option<&str>,
+    session: Option<&Stored>,
 ) -> Result<Option<There>> {
     let same_session = if session.is_some() {
-        "AND h.session_id = ?3"
+        "AND h.session_id = ?3 AND x.agent IS ?4"
     } else {
-        "AND ?3 IS NULL"
+        "AND ?3 IS NULL AND ?4 IS NULL"
     };
+    let id = session.map(|event| &event.session_id);
+    let agent = session.and_then(|event| event.agent.as_ref());
     let query = format!(
         "SELECT h.event_id, h.session_id, x.imported, h.payload_json FROM harness_extra x JOIN harness_events h USING(event_id)
          WHERE x.{column} = ?1 AND h.type = ?2 {same_session}"
     );
     Ok(db
         .prepare_cached(&query)?
-        .query_row(params![value, kind, session], |row| {
+        .query_row(params![value, kind, id, agent], |row| {
             Ok(There {
                 event_id: row.get(0)?,
                 session_id: row.get(1)?,
@@ -135,9 +131,9 @@ fn is_live(db: &Connection, event: &Stored) -> Result<bool> {
     Ok(db
         .prepare_cached(
             "SELECT 1 FROM harness_events h JOIN harness_extra x USING(event_id)
-             WHERE h.session_id = ?1 AND h.type = ?2 AND NOT x.imported LIMIT 1",
+             WHERE h.session_id = ?1 AND h.type = ?2 AND x.agent IS ?3 AND NOT x.imported LIMIT 1",
         )?
-        .exists(params![event.session_id, event.kind])?)
+        .exists(params![event.session_id, event.kind, event.agent])?)
 }
 
 fn insert(db: &Connection, event: &Stored, source: Source) -> Result<bool> {

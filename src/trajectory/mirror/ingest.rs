@@ -10,7 +10,7 @@ use crate::events::{Reader, session};
 use crate::git::Repo;
 use crate::trajectory::mirror::apply::{Source, add, add_run, forget};
 use crate::trajectory::mirror::marks::{Mark, Work};
-use crate::trajectory::mirror::open::Mirror;
+use crate::trajectory::mirror::open::{Mirror, is_damage};
 
 /// What an ingest did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,6 +30,16 @@ const IMPORT: &str = ".import.jsonl";
 /// # Errors
 /// When a log cannot be read or the database not be written.
 pub(crate) fn ingest(repo: &Repo, mirror: &mut Mirror, only: Option<&str>) -> Result<Ingested> {
+    match read_logs(repo, mirror, only) {
+        Err(error) if is_damage(&error) => {
+            mirror.renew(repo)?;
+            read_logs(repo, mirror, None)
+        }
+        done => done,
+    }
+}
+
+fn read_logs(repo: &Repo, mirror: &mut Mirror, only: Option<&str>) -> Result<Ingested> {
     let mut done = Ingested::default();
     // Begun as a writer: one that begins as a reader cannot wait for another writer.
     let transaction = mirror
@@ -37,11 +47,11 @@ pub(crate) fn ingest(repo: &Repo, mirror: &mut Mirror, only: Option<&str>) -> Re
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .context("the mirror is held by another process")?;
     let sessions = logs(&session::folder(repo))?;
-    for stem in stems(&sessions, only) {
-        session_files(&transaction, &sessions, stem, &mut done)?;
-    }
     if only.is_none() {
         forget_pruned(&transaction, &sessions)?;
+    }
+    for stem in stems(&sessions, only) {
+        session_files(&transaction, &sessions, stem, &mut done)?;
     }
     for (name, path) in logs(&session::runs_folder(repo))? {
         let name = format!("runs/{name}");
@@ -67,11 +77,25 @@ fn forget_pruned(db: &Connection, files: &[(String, PathBuf)]) -> Result<()> {
     let marks: Vec<(i64, String)> = statement
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
+    let mut was_billed = false;
     for (origin, path) in marks {
         if !files.iter().any(|(name, _)| *name == path) {
+            // A call that was billed in this session may be told by another one too, whose
+            // row had to stand back: then all is derived anew.
+            was_billed |= db
+                .prepare_cached(
+                    "SELECT 1 FROM harness_extra WHERE origin = ?1 AND call_key IS NOT NULL",
+                )?
+                .exists([origin])?;
             forget(db, origin)?;
             db.execute("DELETE FROM harness_marks WHERE origin = ?1", [origin])?;
         }
+    }
+    if was_billed {
+        db.execute(
+            "UPDATE harness_marks SET inode = 0, size = -1 WHERE path NOT LIKE 'runs/%'",
+            [],
+        )?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::{Context, Result};
 use crate::events::session;
@@ -17,6 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The mirror, open for writing by this process alone.
 pub(crate) struct Mirror {
     pub(super) db: Connection,
+    /// Where it is made, until it is whole and takes the place of the old one.
+    beside: Option<(PathBuf, PathBuf)>,
+    /// One was there that could not be used.
+    pub(crate) is_made_anew: bool,
     _lock: Lock,
 }
 
@@ -25,29 +29,90 @@ impl Mirror {
     /// at most `patience`.
     ///
     /// # Errors
-    /// When the database cannot be opened or made.
+    /// When the database cannot be opened or made, or another program holds it.
     pub(crate) fn open(repo: &Repo, patience: Duration) -> Result<Self> {
         let path = session::mirror(repo);
         let lock = lock::alone(&path.with_extension("lock"), repo.sharing(), patience)?;
-        let db = match usable(&path) {
-            Some(db) => db,
-            None => make(&path)?,
+        let was_there = path.exists();
+        if with_ending(&path, NEW).exists() {
+            remove_beside(&path)?; // of a rebuild that was killed
+        }
+        let (db, is_made_anew) = match usable(&path)? {
+            Some(db) => (db, false),
+            None => (make(&path)?, was_there),
         };
-        Ok(Mirror { db, _lock: lock })
-    }
-
-    /// Forgets everything, so that the next ingest reads all logs again.
-    ///
-    /// # Errors
-    /// When the database cannot be replaced.
-    pub(crate) fn rebuild(repo: &Repo) -> Result<Self> {
-        let path = session::mirror(repo);
-        let lock = lock::alone(&path.with_extension("lock"), repo.sharing(), lock::PATIENCE)?;
         Ok(Mirror {
-            db: make(&path)?,
+            db,
+            beside: None,
+            is_made_anew,
             _lock: lock,
         })
     }
+
+    /// An empty mirror, into which an ingest reads all logs. It replaces the one that is
+    /// there only when it is [`published`](Self::publish).
+    ///
+    /// # Errors
+    /// When it cannot be made, or another program holds the one that is there.
+    pub(crate) fn rebuild(repo: &Repo) -> Result<Self> {
+        let path = session::mirror(repo);
+        let lock = lock::alone(&path.with_extension("lock"), repo.sharing(), lock::PATIENCE)?;
+        require_free(&path)?;
+        let beside = fresh(&path)?;
+        let db = connect(&beside)?;
+        Ok(Mirror {
+            db,
+            beside: Some((beside, path)),
+            is_made_anew: false,
+            _lock: lock,
+        })
+    }
+
+    /// Empties a mirror that turned out to be damaged.
+    ///
+    /// # Errors
+    /// When it cannot be replaced.
+    pub(crate) fn renew(&mut self, repo: &Repo) -> Result<()> {
+        let path = session::mirror(repo);
+        require_free(&path)?;
+        self.db = Connection::open_in_memory()?;
+        self.db = make(&path)?;
+        self.is_made_anew = true;
+        Ok(())
+    }
+
+    /// Puts a rebuilt mirror into its place.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub(crate) fn publish(self) -> Result<()> {
+        let Some((beside, path)) = self.beside else {
+            return Ok(());
+        };
+        // Everything into the one file that is renamed.
+        self.db
+            .pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+        drop(self.db);
+        take_place(&beside, &path)
+    }
+}
+
+/// Whether `error` says that the database itself is broken.
+pub(super) fn is_damage(error: &crate::error::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<rusqlite::Error>()
+            .is_some_and(|known| {
+                let said = known.to_string();
+                let code = known.sqlite_error_code();
+                matches!(
+                    code,
+                    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+                ) || said.contains("no such table")
+                    || said.contains("no such column")
+                    || said.contains("no column named")
+            })
+    })
 }
 
 /// The mirror for queries, which cannot change it.
@@ -63,20 +128,56 @@ pub(crate) fn read_only(repo: &Repo) -> Result<Connection> {
 }
 
 /// The database at `path`, when it is whole and of our version.
-fn usable(path: &Path) -> Option<Connection> {
+///
+/// # Errors
+/// When another program holds it: then nobody knows what it is.
+fn usable(path: &Path) -> Result<Option<Connection>> {
     if !path.exists() {
-        return None;
+        return Ok(None);
     }
-    let db = connect(path).ok()?;
-    let version: i64 = db
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .ok()?;
-    let tables: i64 = db
-        .query_row("SELECT count(*) FROM sqlite_master WHERE name IN ('harness_events', 'harness_marks', 'harness_by_phase')", [], |row| {
-            row.get(0)
-        })
-        .ok()?;
-    (version == schema::VERSION && tables == 3).then_some(db)
+    let look = || -> Result<(Connection, i64, i64)> {
+        let db = connect(path)?;
+        let version = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let tables = db.query_row(
+            "SELECT count(*) FROM sqlite_master WHERE name IN ('harness_events', 'harness_extra', 'harness_marks', 'harness_by_phase', 'runs', 'phases', 'events')",
+            [],
+            |row| row.get(0),
+        )?;
+        Ok((db, version, tables))
+    };
+    match look() {
+        Ok((db, version, tables)) => Ok((version == schema::VERSION && tables == 7).then_some(db)),
+        Err(error) if is_held(&error) => {
+            Err(error.context("the mirror is held by another program"))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn is_held(error: &crate::error::Error) -> bool {
+    error.chain().any(|cause| {
+        let code = cause
+            .downcast_ref::<rusqlite::Error>()
+            .and_then(rusqlite::Error::sqlite_error_code);
+        matches!(
+            code,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        )
+    })
+}
+
+/// Refuses when another program is about to write to the database at `path`.
+fn require_free(path: &Path) -> Result<()> {
+    if path.exists()
+        && let Ok(db) = Connection::open(path)
+    {
+        db.busy_timeout(PATIENCE)?;
+        if let Err(error) = db.execute_batch("BEGIN IMMEDIATE; ROLLBACK") {
+            let error = crate::error::Error::from(error);
+            crate::error::ensure!(!is_held(&error), "the mirror is held by another program");
+        }
+    }
+    Ok(())
 }
 
 fn connect(path: &Path) -> Result<Connection> {
@@ -98,10 +199,17 @@ fn connect(path: &Path) -> Result<Connection> {
 
 /// A new, empty mirror, made beside `path` and renamed.
 fn make(path: &Path) -> Result<Connection> {
-    let beside = with_ending(path, &format!(".new-{}", std::process::id()));
-    for ending in ["", "-wal", "-shm", "-journal"] {
-        crate::state::file::remove(&with_ending(&beside, ending))?;
-    }
+    take_place(&fresh(path)?, path)?;
+    connect(path)
+}
+
+/// The ending of a mirror that is being made.
+const NEW: &str = ".new";
+
+/// A new, empty database beside `path`; what a killed process left of one goes.
+fn fresh(path: &Path) -> Result<PathBuf> {
+    remove_beside(path)?;
+    let beside = with_ending(path, NEW);
     let fresh = Connection::open(&beside)
         .with_context(|| format!("cannot make the mirror '{}'", beside.display()))?;
     fresh
@@ -109,13 +217,23 @@ fn make(path: &Path) -> Result<Connection> {
         .context("cannot make the tables of the mirror")?;
     fresh.pragma_update(None, "user_version", schema::VERSION)?;
     drop(fresh);
+    restrict(&beside)?;
+    Ok(beside)
+}
+
+fn remove_beside(path: &Path) -> Result<()> {
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        crate::state::file::remove(&with_ending(&with_ending(path, NEW), ending))?;
+    }
+    Ok(())
+}
+
+fn take_place(beside: &Path, path: &Path) -> Result<()> {
     for ending in ["-wal", "-shm", "-journal"] {
         crate::state::file::remove(&with_ending(path, ending))?;
     }
-    std::fs::rename(&beside, path)
-        .with_context(|| format!("cannot replace the mirror '{}'", path.display()))?;
-    restrict(path)?;
-    connect(path)
+    std::fs::rename(beside, path)
+        .with_context(|| format!("cannot replace the mirror '{}'", path.display()))
 }
 
 /// SQLite makes files by the umask; ours are private.
