@@ -11,7 +11,7 @@ use crate::error::{Context, Hint, Result};
 use crate::events::{Key, Reader, line, session, time};
 use crate::git::Repo;
 use crate::trajectory::import::{self, AGENTS, Story};
-use crate::trajectory::record::{close_orphans, settle};
+use crate::trajectory::record::{self, close_orphans, settle};
 use crate::ui::Ui;
 
 #[derive(Args)]
@@ -99,7 +99,12 @@ struct Counted {
 }
 
 impl Counted {
-    fn add(&mut self, repo: &Repo, story: Story) -> Result<()> {
+    fn add(&mut self, repo: &Repo, mut story: Story) -> Result<()> {
+        // What is imported in a phase belongs to it.
+        let run = record::run();
+        if let Some(start) = story.events.first_mut().filter(|_| !run.is_null()) {
+            start.payload.insert("run".to_owned(), run);
+        }
         self.sessions += 1;
         self.broken += story.broken;
         self.events += import::write(repo, story, limit(repo)?)?;

@@ -133,17 +133,7 @@ fn traced(totals: &Totals) -> String {
     if totals.turns == 0 && totals.tools == 0 {
         return "—  no harness trace".to_owned();
     }
-    let turns = if totals.turns == 0 {
-        "?".to_owned()
-    } else {
-        totals.turns.to_string()
-    };
-    format!(
-        "{turns} turns, {} tools, {} tokens, {}",
-        totals.tools,
-        totals.tokens_text(),
-        totals.cost_text()
-    )
+    totals.text()
 }
 
 fn dollars(cost: Option<f64>) -> String {

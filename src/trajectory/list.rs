@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Exit;
 use crate::error::Result;
-use crate::events::session;
+use crate::events::{Session, session};
 use crate::git::Repo;
 use crate::trajectory::fresh::Freshness;
 use crate::trajectory::record::State;
@@ -24,16 +24,23 @@ pub(super) struct Arguments {
 pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     let db = arguments.freshness.mirror(repo, ui)?;
     let sessions = summary::all(&db)?;
-    let open = |id: &str| -> usize {
+    let open = |known: &Known| -> usize {
         let folder = session::folder(repo);
-        summary::find(repo, id).map_or(0, |s| {
-            State::load(&s.state(&folder), &s.log(&folder)).open.len()
-        })
+        let session = match &known.agent {
+            Some(agent) => Session::new(agent, &known.session_id),
+            None => return 0,
+        };
+        let log = session.log(&folder);
+        if log.exists() {
+            State::load(&session.state(&folder), &log).open.len()
+        } else {
+            0
+        }
     };
     if arguments.json {
         let all: Vec<Value> = sessions
             .iter()
-            .map(|known| json(known, open(&known.session_id)))
+            .map(|known| json(known, open(known)))
             .collect();
         ui.json(&all)?;
         return Ok(Exit::Done);
@@ -46,7 +53,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             shown(session.agent.as_deref().unwrap_or("?")),
             shown(&session.session_id),
             session.totals.text(),
-            match open(&session.session_id) {
+            match open(session) {
                 0 => String::new(),
                 calls => format!(", {calls} open"),
             }

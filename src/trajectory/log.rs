@@ -6,10 +6,11 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::cli::Exit;
-use crate::error::{Context, Hint, Result, bail, hinted};
+use crate::error::{Context, Hint, Result, bail};
 use crate::events::{Event, Log, Reader, Session, line, read, session, time};
 use crate::git::Repo;
 use crate::state::lock::PATIENCE;
+use crate::trajectory::record;
 use crate::trajectory::summary;
 use crate::ui::Ui;
 
@@ -35,9 +36,13 @@ const VARIABLES: &[(&str, Option<&str>)] = &[
     ("GEMINI_SESSION_ID", Some("gemini")),
 ];
 
-pub(super) fn run(repo: &Repo, arguments: Arguments, _ui: &mut Ui) -> Result<Exit> {
+pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit> {
     session::require_private(repo)?;
-    let session = session_of(repo, arguments.session)?;
+    let Some(session) = session_of(repo, arguments.session) else {
+        ui.say("error: no session is named");
+        ui.say("hint: give --session, or set HARNESS_SESSION");
+        return Ok(Exit::Code(129));
+    };
     let payload = payload(arguments.payload)?;
     let mut log = Log::open(
         &session.log(&session::folder(repo)),
@@ -62,6 +67,10 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, _ui: &mut Ui) -> Result<Exi
         .and_then(Value::as_u64)
         .and_then(|n| u32::try_from(n).ok());
     event.payload = payload;
+    let run = record::run();
+    if !run.is_null() {
+        event.payload.entry("run").or_insert(run);
+    }
     event.agent = Some(session.agent);
     event.git = summary::standing(repo);
     let limit = usize::try_from(repo.config_size("trajectory.maxField", line::MAX_FIELD as u64)?)
@@ -74,7 +83,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, _ui: &mut Ui) -> Result<Exi
     Ok(Exit::Done)
 }
 
-fn session_of(repo: &Repo, named: Option<String>) -> Result<Session> {
+fn session_of(repo: &Repo, named: Option<String>) -> Option<Session> {
     let known = |id: String, agent: Option<&str>| match agent {
         Some(agent) => Session::new(agent, id),
         // A log of that session may be there under its agent's name.
@@ -84,17 +93,14 @@ fn session_of(repo: &Repo, named: Option<String>) -> Result<Session> {
         },
     };
     if let Some(id) = named {
-        return Ok(known(id, None));
+        return Some(known(id, None));
     }
     for (variable, agent) in VARIABLES {
         if let Some(id) = std::env::var(variable).ok().filter(|id| !id.is_empty()) {
-            return Ok(known(id, *agent));
+            return Some(known(id, *agent));
         }
     }
-    Err(hinted(
-        "no session is named",
-        "give --session, or set HARNESS_SESSION",
-    ))
+    None
 }
 
 fn payload(given: Option<String>) -> Result<Map<String, Value>> {

@@ -2,7 +2,7 @@
 //! it opened to it, also when it fails.
 
 use std::ffi::OsString;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::{Args, ValueEnum};
 use rusqlite::params;
@@ -137,6 +137,8 @@ impl Step<'_> {
         ui: &mut Ui,
     ) -> Result<(u8, bool)> {
         ui.flush()?;
+        // A second for file systems that count in seconds.
+        let since = SystemTime::now() - Duration::from_secs(2);
         let (began, clock) = (time::text(time::now()), Instant::now());
         let ended = Child::new(&command[0])
             .args(&command[1..])
@@ -164,7 +166,7 @@ impl Step<'_> {
             }
         };
         let goes_on = code != 0 && !is_last_try && status != "interrupted";
-        for session in self.sessions(attempt)? {
+        for session in self.sessions(attempt, since)? {
             self.journal.write(
                 "phase_session",
                 self.name,
@@ -187,7 +189,7 @@ impl Step<'_> {
 
     /// The sessions that were opened in this attempt: those whose hook found our
     /// variables, and the one we named, when anything of it is there.
-    fn sessions(&self, attempt: u32) -> Result<Vec<String>> {
+    fn sessions(&self, attempt: u32, since: SystemTime) -> Result<Vec<String>> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(session::folder(self.repo))
             .into_iter()
@@ -198,6 +200,12 @@ impl Step<'_> {
             if path.extension().is_none_or(|e| e != "jsonl") {
                 continue;
             }
+            // Read whole, since a session that was resumed says so in its midst; but only
+            // what was written meanwhile.
+            let written = path.metadata().and_then(|found| found.modified());
+            if written.is_ok_and(|written| written < since) {
+                continue;
+            }
             let mut reader = Reader::open(&path, 0)?;
             while let Some(event) = reader.next_event()? {
                 let run = event.fields().get("run").cloned().unwrap_or_default();
@@ -206,13 +214,6 @@ impl Step<'_> {
                     && run["attempt"] == attempt;
                 if ours || event.session_id == self.session {
                     found.push(event.session_id);
-                    break;
-                }
-                if event.kind != "session_start"
-                    && run.is_null()
-                    && event.session_id != self.session
-                    && reader.offset() > 64 << 10
-                {
                     break;
                 }
             }

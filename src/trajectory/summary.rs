@@ -55,11 +55,19 @@ impl Totals {
     pub(super) fn text(&self) -> String {
         format!(
             "{} turns, {} tools, {} tokens, {}",
-            self.turns,
+            self.turns_text(),
             self.tools,
             self.tokens_text(),
             self.cost_text()
         )
+    }
+
+    /// Every session has an answer: none is one that nobody told of.
+    pub(super) fn turns_text(&self) -> String {
+        match self.turns {
+            0 => "?".to_owned(),
+            turns => turns.to_string(),
+        }
     }
 
     /// `16640`; `≥ 16640` when something billed is recorded nowhere; `?`.
@@ -82,7 +90,7 @@ impl Totals {
 
     pub(super) fn json(&self) -> Value {
         json!({
-            "prompts": self.prompts, "turns": self.turns, "tools": self.tools, "tokens": self.tokens,
+            "prompts": self.prompts, "turns": (self.turns > 0).then_some(self.turns), "tools": self.tools, "tokens": self.tokens,
             "cost_usd": self.cost_usd, "unpriced_calls": self.unpriced,
             "at_least": self.unrecorded > 0,
         })
@@ -102,8 +110,8 @@ pub(super) struct Known {
 /// All sessions, the newest last.
 pub(super) fn all(db: &Connection) -> Result<Vec<Known>> {
     let query = format!(
-        "SELECT h.session_id, max(x.agent), min(nullif(h.ts, '')), max(h.ts), {SUMS}
-         FROM harness_events h LEFT JOIN harness_extra x USING(event_id) GROUP BY h.session_id ORDER BY 3, 1"
+        "SELECT h.session_id, x.agent, min(nullif(h.ts, '')), max(h.ts), {SUMS}
+         FROM harness_events h LEFT JOIN harness_extra x USING(event_id) GROUP BY h.session_id, x.agent ORDER BY 3, 1, 2"
     );
     let mut statement = db.prepare(&query)?;
     let rows = statement.query_map([], |row| {

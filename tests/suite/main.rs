@@ -69,6 +69,7 @@ mod shadow_life;
 mod shadow_merge;
 mod shadow_remove;
 mod shadow_shapes;
+mod trajectory_care;
 mod trajectory_guard;
 mod trajectory_hook;
 mod trajectory_import;

@@ -103,7 +103,7 @@ fn the_session_comes_from_the_environment() {
     let repo = Repo::new();
     repo.without_env("HARNESS_SESSION")
         .git("trajectory log note")
-        .fails(128)
+        .fails(129)
         .says("HARNESS_SESSION");
     repo.env("HARNESS_SESSION", "e1")
         .git("trajectory log note")

@@ -64,6 +64,15 @@ impl<'a> Entry<'a> {
             changed: true,
             failed: None,
         };
+        let run = process::run();
+        let is_start = matches!(told.moment, Moment::SessionStart { .. });
+        if !run.is_null() && entry.state.run != run {
+            entry.state.run = run.clone();
+            // An agent that goes on with a session says nothing of a beginning.
+            if !entry.log.is_empty() && !is_start {
+                entry.write(Event::now("", "note", "phase").with("run", run), told)?;
+            }
+        }
         if entry.log.is_empty() && !matches!(told.moment, Moment::SessionStart { .. }) {
             entry.start(told, "unknown", None)?;
         }
@@ -201,19 +210,13 @@ impl<'a> Entry<'a> {
     }
 
     fn start(&mut self, told: &Told, source: &str, mode: Option<String>) -> Result<()> {
-        let run = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
         let event = Event::now("", "session_start", source)
             .with("mode", mode)
             .with("model", told.model.clone())
             .with("cwd", told.cwd.to_string_lossy().into_owned())
             .with("session_file", self.state.transcript.clone())
             .with("source", source)
-            .with(
-                "run",
-                run("HARNESS_RUN").map_or(Value::Null, |id| {
-                    json!({"id": id, "phase": run("HARNESS_PHASE"), "attempt": run("HARNESS_ATTEMPT").and_then(|n| n.parse::<u64>().ok())})
-                }),
-            );
+            .with("run", process::run());
         self.write(event, told)?;
         if told.session.agent == "opencode" && told.parent.is_none() && source != "resume" {
             // It asks for a title of each new session, and tells nobody.

@@ -12,7 +12,7 @@ mod settle;
 mod state;
 mod trouble;
 
-pub(super) use process::is_alive;
+pub(super) use process::{is_alive, run};
 pub(super) use recorder::{Reply, is_required, record};
 pub(super) use settle::{close_orphans, settle};
 pub(super) use state::{Open, State};

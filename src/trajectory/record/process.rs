@@ -1,6 +1,17 @@
 //! The agent's process: found from a hook, and looked at later.
 
+use serde_json::{Value, json};
+
 use rustix::process::{Pid, getppid, test_kill_process};
+
+/// The run and the phase that this process belongs to, as `phase` names them; null outside.
+pub(crate) fn run() -> Value {
+    let run = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
+    let number = |text: String| text.parse::<u64>().ok();
+    run("HARNESS_RUN").map_or(Value::Null, |id| {
+        json!({"id": id, "phase": run("HARNESS_PHASE"), "attempt": run("HARNESS_ATTEMPT").and_then(number)})
+    })
+}
 
 /// The process that called the hook, past the shell that some agents start it with.
 pub(crate) fn agent() -> Option<u32> {

@@ -47,6 +47,8 @@ pub(crate) struct State {
     /// Model calls that are in the log.
     pub(crate) answers: Vec<String>,
     pub(crate) ended: bool,
+    /// The run, the phase and the attempt that were told last.
+    pub(crate) run: Value,
     /// What was read of it, under the lock that is held until it is stored.
     #[serde(skip)]
     pub(crate) stored: Option<Vec<u8>>,
