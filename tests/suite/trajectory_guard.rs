@@ -1,8 +1,10 @@
 //! Which worktree a call is guarded in, when it must not run, and what its lines say.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
-use super::common::Repo;
+use super::common::{Repo, missing};
 use super::trajectory_secrets::{last, log, tell};
 
 fn count(repo: &Repo) -> usize {
@@ -82,7 +84,7 @@ fn the_repository_that_the_environment_names_is_the_one() {
     let repo = Repo::with(&[("a", "a\n")]);
     repo.write("a", "changed\n");
     let git_dir = repo.scene().join("apart.git");
-    std::fs::rename(repo.path(".git"), &git_dir).unwrap();
+    fs::rename(repo.path(".git"), &git_dir).unwrap();
     let named = repo
         .env("GIT_DIR", &git_dir)
         .env("GIT_WORK_TREE", repo.root());
@@ -96,7 +98,7 @@ fn the_repository_that_the_environment_names_is_the_one() {
     )
     .ok()
     .silent();
-    let log = std::fs::read_to_string(git_dir.join("harness/trajectories/claude-s.jsonl")).unwrap();
+    let log = fs::read_to_string(git_dir.join("harness/trajectories/claude-s.jsonl")).unwrap();
     assert!(log.contains("\"number\":1"), "{log}");
 }
 
@@ -219,4 +221,50 @@ fn the_call_that_was_asked_for_is_told_by_its_arguments() {
         let times: Vec<&str> = events.iter().map(|e| e["ts"].as_str().unwrap()).collect();
         assert!(times.is_sorted(), "{times:?}");
     }
+}
+
+/// Filters of a repository are programs: in one that git would not work in, nothing runs
+/// and nothing is written.
+#[test]
+fn a_repository_of_somebody_else_is_left_alone() {
+    let repo = Repo::with(&[("a.txt", "a\n"), (".gitattributes", "*.txt filter=x\n")]);
+    let theirs = Repo::with(&[("a.txt", "a\n"), (".gitattributes", "*.txt filter=x\n")]);
+    let proof = theirs.scene().join("ran");
+    let filter = format!("touch {}; cat", proof.display());
+    theirs.run(["config", "filter.x.clean", &filter]).ok();
+    if !rustix::process::geteuid().is_root() {
+        return missing("root, who can give files away");
+    }
+    theirs.sh("chown -R 12345 .").ok();
+    let before = |cwd: &Repo| {
+        json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": cwd.root(), "tool_name": "Write",
+            "tool_use_id": "c1", "tool_input": {"file_path": theirs.path("a.txt"), "content": "b"}})
+    };
+    fs::write(theirs.path("a.txt"), "changed\n").unwrap();
+    for from in [&theirs, &repo] {
+        from.feed("trajectory hook claude", before(from).to_string())
+            .ok()
+            .silent();
+        assert!(!theirs.exists(".git/harness") && !proof.exists());
+    }
+    let log = fs::read_to_string(
+        theirs
+            .home()
+            .join(".local/state/git-harness/hook-errors.log"),
+    );
+    assert!(log.unwrap().contains("dubious ownership"));
+    assert!(
+        repo.read(".git/harness/hook-errors.log")
+            .contains("dubious ownership")
+    );
+    // The user says that it may be trusted.
+    let root = theirs.root().to_str().unwrap();
+    theirs
+        .run(["config", "--global", "safe.directory", root])
+        .ok();
+    theirs
+        .feed("trajectory hook claude", before(&theirs).to_string())
+        .ok()
+        .silent();
+    assert!(theirs.exists(".git/harness/trajectories") && proof.exists());
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::common::{Repo, missing};
+use super::common::Repo;
 
 use super::trajectory_scene::Scene;
 
@@ -676,50 +676,4 @@ fn a_linked_worktree_gets_its_own_checkpoints_in_the_same_log() {
         text.contains("the path is outside every worktree"),
         "{text}"
     );
-}
-
-/// Filters of a repository are programs: in one that git would not work in, nothing runs
-/// and nothing is written.
-#[test]
-fn a_repository_of_somebody_else_is_left_alone() {
-    let repo = Repo::with(&[("a.txt", "a\n"), (".gitattributes", "*.txt filter=x\n")]);
-    let theirs = Repo::with(&[("a.txt", "a\n"), (".gitattributes", "*.txt filter=x\n")]);
-    let proof = theirs.scene().join("ran");
-    let filter = format!("touch {}; cat", proof.display());
-    theirs.run(["config", "filter.x.clean", &filter]).ok();
-    if !rustix::process::geteuid().is_root() {
-        return missing("root, who can give files away");
-    }
-    theirs.sh("chown -R 12345 .").ok();
-    let before = |cwd: &Repo| {
-        json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": cwd.root(), "tool_name": "Write",
-            "tool_use_id": "c1", "tool_input": {"file_path": theirs.path("a.txt"), "content": "b"}})
-    };
-    fs::write(theirs.path("a.txt"), "changed\n").unwrap();
-    for from in [&theirs, &repo] {
-        from.feed("trajectory hook claude", before(from).to_string())
-            .ok()
-            .silent();
-        assert!(!theirs.exists(".git/harness") && !proof.exists());
-    }
-    let log = fs::read_to_string(
-        theirs
-            .home()
-            .join(".local/state/git-harness/hook-errors.log"),
-    );
-    assert!(log.unwrap().contains("dubious ownership"));
-    assert!(
-        repo.read(".git/harness/hook-errors.log")
-            .contains("dubious ownership")
-    );
-    // The user says that it may be trusted.
-    let root = theirs.root().to_str().unwrap();
-    theirs
-        .run(["config", "--global", "safe.directory", root])
-        .ok();
-    theirs
-        .feed("trajectory hook claude", before(&theirs).to_string())
-        .ok()
-        .silent();
-    assert!(theirs.exists(".git/harness/trajectories") && proof.exists());
 }
