@@ -284,3 +284,34 @@ fn settings_of_others_stay_as_they_are_written() {
         assert!(path.is_symlink());
     }
 }
+
+/// No hook of Codex has the exit code of a command; its transcript does.
+#[test]
+fn what_codex_did_not_tell_live_is_corrected_by_its_transcript() {
+    let repo = Repo::new();
+    let call = json!({"tool_name": "Bash", "tool_use_id": "c", "tool_input": {"command": "false"}, "tool_response": "x",
+        "hook_event_name": "PostToolUse", "session_id": "s", "cwd": repo.root()});
+    repo.feed("trajectory hook codex", call.to_string()).ok();
+    let outcome = "select json_extract(payload_json, '$.outcome'), json_extract(payload_json, '$.is_error') from harness_events where type = 'tool_end'";
+    assert_eq!(sql(&repo, outcome), "ok|0");
+    let row = |kind: &str, payload: Value| {
+        json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload})
+            .to_string()
+    };
+    let rows = [
+        row("session_meta", json!({"id": "s", "cwd": repo.root()})),
+        row(
+            "response_item",
+            json!({"type": "function_call", "call_id": "c", "name": "exec_command", "arguments": "{}"}),
+        ),
+        row(
+            "response_item",
+            json!({"type": "function_call_output", "call_id": "c", "output": "Process exited with code 3\nx"}),
+        ),
+    ];
+    repo.write("t.jsonl", rows.join("\n") + "\n");
+    repo.git("trajectory import codex t.jsonl").ok();
+    assert_eq!(sql(&repo, outcome), "error|1");
+    repo.git("trajectory ingest --rebuild").ok();
+    assert_eq!(sql(&repo, outcome), "error|1");
+}
