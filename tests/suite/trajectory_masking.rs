@@ -136,6 +136,7 @@ fn no_text_breaks_the_rules() {
 /// What a machine made, and what a person made up.
 const RANDOM: &str = "f3Kq9ZsLm2Xw8Vb1Tn6RqW4y";
 const MADE_UP: &str = "hunter2hunter2";
+const WORDS: &str = "correct-horse-battery";
 
 #[test]
 fn the_words_of_a_stand_in_unmask_nothing() {
@@ -178,11 +179,16 @@ fn names_beside_values_are_known_in_each_form() {
         format!("export API_KEY={MADE_UP}"),
         format!("X-Api-Key: {MADE_UP}"),
         format!("tool --api-key {MADE_UP}"),
+        format!("export API_KEY={WORDS}"),
+        format!("tool --token={WORDS}"),
         format!("tool --api-key={MADE_UP}"),
         format!("//registry.npmjs.org/:_authToken={MADE_UP}"),
     ] {
         let masked = Masked::new(&text);
-        if masked.contains(RANDOM) || masked.contains(MADE_UP) {
+        if [RANDOM, MADE_UP, WORDS]
+            .iter()
+            .any(|secret| masked.contains(secret))
+        {
             missed.push(format!("{text} → {masked}"));
         }
     }

@@ -165,7 +165,8 @@ pub(super) fn is_made_up(value: &[u8]) -> bool {
     let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
     value.len() >= 8
         && letters >= 3
-        && digits >= 1
+        // Words alone take more of them, and none that only says what it is.
+        && (digits >= 1 || (value.len() >= 12 && !names_itself(value)))
         && value.iter().all(|b| b.is_ascii_graphic())
         && !value.contains(&b'/')
         && !is_placeholder(value)
