@@ -17,6 +17,7 @@ pub mod refs;
 pub mod remote;
 pub mod talk;
 pub mod transaction;
+mod worktrees;
 pub mod wrapped;
 
 pub use gix::ObjectId;

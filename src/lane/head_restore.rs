@@ -47,8 +47,7 @@ pub fn require_movable(repo: &Repo, target: &Checkpoint) -> Result<()> {
 /// Another worktree that has `branch` checked out.
 fn holder(repo: &Repo, branch: &gix::bstr::BStr) -> Result<Option<PathBuf>> {
     let listed = repo
-        .git(["worktree", "list", "--porcelain", "-z"])
-        .stdout()
+        .listed_worktrees()
         .context("cannot list the worktrees")?;
     let mut path = PathBuf::new();
     for line in listed.split(|b| *b == 0) {

@@ -147,9 +147,7 @@ fn is_in_use(repo: &Repo, name: &str) -> Result<bool> {
 
 /// The worktree in which the branch `full` is checked out.
 fn checked_out(repo: &Repo, full: &str) -> Result<Option<String>> {
-    let listed = repo
-        .git(["worktree", "list", "--porcelain", "-z"])
-        .stdout()?;
+    let listed = repo.listed_worktrees()?;
     let wanted = format!("branch {full}");
     let mut worktree = None;
     for field in listed.split(|b| *b == 0) {

@@ -24,9 +24,7 @@ pub(super) struct Checkout {
 /// # Errors
 /// When git cannot list them.
 pub(super) fn all(repo: &Repo) -> Result<Vec<Checkout>> {
-    let listed = repo
-        .git(["worktree", "list", "--porcelain", "-z"])
-        .stdout()?;
+    let listed = repo.listed_worktrees()?;
     let mut found = Vec::new();
     let mut path = None;
     let mut is_main = true;
