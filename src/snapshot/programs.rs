@@ -246,7 +246,8 @@ impl<'c> Programs<'c> {
             given.push(format!("filter.{driver}.required=true"));
             for way in ["clean", "smudge", "process"] {
                 let command = config.string(format!("filter.{driver}.{way}").as_str());
-                match command {
+                // An empty one is none, as git has it.
+                match command.filter(|command| !command.is_empty()) {
                     Some(command) => given.push(format!("filter.{driver}.{way}={OURS}{command}")),
                     None if way == "process" => {}
                     None => given.push(format!("filter.{driver}.{way}=cat")),
@@ -322,9 +323,11 @@ pub(super) fn drivers(repo: &gix::Repository) -> Vec<BString> {
         .into_iter()
         .flatten()
         .filter(|section| {
-            ["clean", "smudge", "process"]
-                .iter()
-                .any(|way| section.value(way).is_some())
+            ["clean", "smudge", "process"].iter().any(|way| {
+                section
+                    .value(way)
+                    .is_some_and(|command| !command.is_empty())
+            })
         })
         .filter_map(|section| section.header().subsection_name().map(ToOwned::to_owned))
         .collect();

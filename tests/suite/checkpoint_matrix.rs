@@ -407,6 +407,16 @@ states! {
         r.run(["config", "filter.cut.clean", "sed s/noise//"]).ok();
         r.write("x.r", "signal\n");
     };
+    a_filter_that_is_switched_off: |r| {
+        r.write(".gitattributes", "*.r filter=off\n*.s filter=half\n");
+        r.run(["config", "filter.off.process", ""]).ok();
+        r.run(["config", "filter.off.clean", ""]).ok();
+        r.run(["config", "filter.half.process", ""]).ok();
+        r.run(["config", "filter.half.clean", "tr a-z b-za"]).ok();
+        r.run(["config", "filter.half.smudge", "tr b-za a-z"]).ok();
+        r.write("x.r", "abc\n");
+        r.write("y.s", "xyz\n");
+    };
     an_encoded_file: |r| {
         r.write(
             ".gitattributes",
