@@ -8,7 +8,7 @@ use crate::cli::Exit;
 use crate::error::Result;
 use crate::git::Repo;
 use crate::lane::{Lane, wrote};
-use crate::snapshot::take::ids_of;
+use crate::snapshot::asked::ids_of;
 use crate::state::lock::PATIENCE;
 use crate::ui::Ui;
 

@@ -2,6 +2,7 @@
 //! user's index, the trees above them; and the way back.
 
 pub mod apart;
+pub mod asked;
 pub mod attributes;
 pub mod cache;
 pub mod capture;
@@ -22,6 +23,7 @@ mod programs;
 mod prove;
 mod recased;
 mod recent;
+mod refuse;
 pub mod restore;
 pub mod root;
 pub mod scan;

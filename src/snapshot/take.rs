@@ -1,18 +1,17 @@
 //! Takes a snapshot: scan → blobs → tree, once, without turning back.
 
-use std::path::Path;
-
-use gix::ObjectId;
 use std::collections::BTreeSet;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
+use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
 use gix::index::entry::Mode;
 
-use crate::error::{Context, Result, hinted};
+use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::git::head::Head;
+use crate::snapshot::asked;
 use crate::snapshot::attributes;
 use crate::snapshot::cache::{Cache, Known};
 use crate::snapshot::capture::{self, Capture, Capturer};
@@ -23,6 +22,7 @@ use crate::snapshot::include;
 use crate::snapshot::index::Index;
 use crate::snapshot::prove;
 use crate::snapshot::recased;
+use crate::snapshot::refuse;
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::{Candidate, Skipped, Walk};
 use crate::snapshot::sink::{Sink, Writing};
@@ -158,9 +158,9 @@ fn take_once(
     head: Head,
     mut index: Index,
 ) -> Result<Snapshot> {
-    refuse_home(repo, root)?;
+    refuse::home(repo, root)?;
     index.expand_present_folders(repo, root)?;
-    refuse_too_many(repo, index.state().entries().len())?;
+    refuse::too_many(repo, index.state().entries().len())?;
     let clock = match request.writing {
         Writing::Nothing => None,
         _ => Some(file_system_clock(repo)?),
@@ -179,7 +179,7 @@ fn take_once(
         own_folders: own_folders(repo, root),
     }
     .run()?;
-    refuse_too_many(repo, index.state().entries().len() + scan.candidates.len())?;
+    refuse::too_many(repo, index.state().entries().len() + scan.candidates.len())?;
 
     let old = Cache::load(repo);
     let anchored = old.is_anchored(repo)?;
@@ -218,7 +218,7 @@ fn take_once(
     let mut included = include::files(repo, root, &declared)?;
     included.retain(|path| !sqlite::is_companion(&root.join(path.as_bstr())));
     included.extend(request.also.iter().cloned());
-    add_asked(root, trust, &included, &index, &mut scan.candidates);
+    asked::add(root, trust, &included, &index, &mut scan.candidates);
 
     let mut sink = Sink::new(repo, request.writing);
     if let Some(folder) = &request.apart {
@@ -374,65 +374,6 @@ fn is_as_indexed(index: &Index, change: &Change) -> bool {
     }
 }
 
-/// Adds what was asked for by name and is on disk.
-fn add_asked(
-    root: &Root,
-    trust: Trust,
-    asked: &BTreeSet<BString>,
-    index: &Index,
-    candidates: &mut Vec<Candidate>,
-) {
-    for path in asked {
-        let known = candidates.binary_search_by(|c| c.path.cmp(path));
-        let (Err(at), Ok(Some(stat))) = (known, root.stat(path.as_bstr())) else {
-            continue;
-        };
-        let entry = index.state().entry_index_by_path(path.as_bstr()).ok();
-        let indexed = entry.map(|position| index.state().entries()[position].mode);
-        if let Some(mode) = stat.mode(indexed, trust) {
-            candidates.insert(
-                at,
-                Candidate {
-                    path: path.clone(),
-                    entry,
-                    stat,
-                    mode,
-                },
-            );
-        }
-    }
-}
-
-/// A home folder or a whole disk under git: reading all of it is hardly meant.
-/// Who has set a limit has thought about it.
-fn refuse_home(repo: &Repo, root: &Root) -> Result<()> {
-    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
-    let is_home = home.as_deref() == Some(root.path());
-    if (is_home || root.path() == Path::new("/")) && repo.config("checkpoint.maxFiles").is_none() {
-        return Err(hinted(
-            format!(
-                "refusing to take a checkpoint of all of '{}'",
-                root.path().display()
-            ),
-            "if all of it is meant, say up to how many files: \
-             'git config checkpoint.maxFiles <number>'",
-        ));
-    }
-    Ok(())
-}
-
-fn refuse_too_many(repo: &Repo, files: usize) -> Result<()> {
-    let limit = repo.config_size("checkpoint.maxFiles", 1_000_000)?;
-    if files as u64 > limit {
-        return Err(hinted(
-            format!("{files} files are more than checkpoint.maxFiles ({limit})"),
-            "ignore what is not yours, or raise the limit: \
-             'git config checkpoint.maxFiles <number>'",
-        ));
-    }
-    Ok(())
-}
-
 /// The file system's "now", by a file that is touched just now: a change that
 /// comes later cannot have an older time.
 pub(super) fn file_system_clock(repo: &Repo) -> Result<(i64, u32)> {
@@ -471,42 +412,6 @@ pub(super) fn own_folders(repo: &Repo, root: &Root) -> Vec<BString> {
         .map(crate::snapshot::root::bytes_of)
         .filter(|path| !path.is_empty())
         .collect()
-}
-
-/// The blob that a snapshot would store for each of `paths` now, without storing
-/// it; `None` for what is not there.
-///
-/// # Errors
-/// When the rules cannot be read.
-pub fn ids_of(repo: &Repo, paths: &[BString]) -> Result<Vec<Option<gix::ObjectId>>> {
-    let root = Root::open(repo.require_worktree()?)?;
-    let index = Index::load(repo)?;
-    let trust = trust(repo)?;
-    let rules = attributes::survey(repo, &root, index.state(), &Default::default())?;
-    let shared = repo.gix().clone().into_sync();
-    let sink = Sink::new(repo, Writing::Nothing);
-    let capturer = Capturer {
-        root: &root,
-        shared: &shared,
-        index: index.state(),
-        convert: rules.convert,
-        sink: &sink,
-        cache: &Cache::default(),
-        anchored: false,
-        included: &BTreeSet::new(),
-    };
-    let mut ids = Vec::with_capacity(paths.len());
-    for path in paths {
-        let mut candidates = Vec::new();
-        let asked = BTreeSet::from([path.clone()]);
-        add_asked(&root, trust, &asked, &index, &mut candidates);
-        let capture = capturer.all(&candidates)?.pop();
-        ids.push(match capture {
-            Some(Capture::Blob { id, .. }) => Some(id),
-            _ => None,
-        });
-    }
-    Ok(ids)
 }
 
 /// What the file system can be trusted with.

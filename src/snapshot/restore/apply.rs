@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use gix::bstr::{BStr, BString, ByteSlice};
-use gix::objs::Kind;
 use rustix::fs::{AtFlags, Mode as Permissions, OFlags, RenameFlags};
 use rustix::io::Errno;
 
@@ -375,57 +374,6 @@ impl Applier<'_> {
             }
         }
     }
-
-    /// Paths whose bytes on disk are not what was put there, or that are there
-    /// although they were deleted.
-    ///
-    /// # Errors
-    /// When a path cannot be looked at.
-    pub fn verify(
-        &self,
-        steps: &[Step],
-        staged: &[Staging],
-        applied: &Applied,
-    ) -> Result<Vec<BString>> {
-        let mut wrong = Vec::new();
-        for (step, staged) in steps.iter().zip(staged) {
-            let path = step.path.as_bstr();
-            let is_right = if applied.written.binary_search(&step.path).is_ok() {
-                match staged {
-                    Some(Ok(staged)) => self.content(path)? == Some(staged.content),
-                    None if step.now == step.then => true,
-                    _ => self.root.stat(path)?.is_some_and(|stat| {
-                        stat.kind
-                            == FileKind::File {
-                                executable: is_executable(&step.then),
-                            }
-                    }),
-                }
-            } else if applied.deleted.binary_search(&step.path).is_ok() {
-                // A folder in its place is what the checkpoint has there.
-                self.root
-                    .stat(path)?
-                    .is_none_or(|stat| stat.kind == FileKind::Folder)
-            } else {
-                true
-            };
-            if !is_right {
-                wrong.push(step.path.clone());
-            }
-        }
-        Ok(wrong)
-    }
-
-    /// The hash of the bytes at `path`, of a link those of its target.
-    fn content(&self, path: &BStr) -> Result<Option<gix::ObjectId>> {
-        let bytes = match self.root.stat(path)? {
-            Some(stat) if stat.kind == FileKind::Link => self.root.read_link(path)?.into(),
-            Some(stat) => self.root.read_file(path, stat.size)?,
-            None => return Ok(None),
-        };
-        let hash = self.repo.gix().object_hash();
-        Ok(Some(gix::objs::compute_hash(hash, Kind::Blob, &bytes)?))
-    }
 }
 
 /// Removes `folder` and the empty folders in it, which no checkpoint has; false
@@ -464,7 +412,7 @@ fn blocks(path: &BStr, written: &BTreeSet<&BStr>) -> bool {
             .any(|(at, _, _)| written.contains(path[..at].as_bstr()))
 }
 
-fn is_executable(value: &Value) -> bool {
+pub(super) fn is_executable(value: &Value) -> bool {
     matches!(value, Some((gix::index::entry::Mode::FILE_EXECUTABLE, _)))
 }
 

@@ -8,3 +8,4 @@ pub mod pause;
 pub mod plan;
 pub mod seen;
 pub mod stage;
+mod verify;

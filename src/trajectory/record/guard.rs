@@ -10,7 +10,7 @@ use crate::git::{BString, Repo};
 use crate::lane::record::Kind;
 use crate::lane::save::{self, Request};
 use crate::lane::{Lane, refused, wrote};
-use crate::snapshot::take::ids_of;
+use crate::snapshot::asked::ids_of;
 use crate::trajectory::agent::tools::Doing;
 use crate::trajectory::record::place::{self, worktree_of};
 use crate::trajectory::record::state::Guarded;
