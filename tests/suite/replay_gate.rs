@@ -107,159 +107,44 @@ fn a_folder_of_journals_is_a_gate() {
 #[test]
 fn junit_is_valid_by_its_schema() {
     let repo = gate();
+    if !repo.has_programs(&["xmllint"]) {
+        return;
+    }
     let xml = repo
         .replay("test ../fixtures --format=junit")
         .fails(1)
-        .out();
-    let found = elements(&xml);
-    // The parts of the schema of Jenkins' xUnit plugin (junit-10.xsd) that we write: an
-    // element, its parent, the attributes that must and those that may be there.
-    let schema: &[(&str, &str, &[&str], &[&str])] = &[
-        (
-            "testsuites",
-            "",
-            &[],
-            &["name", "time", "tests", "failures", "errors"],
-        ),
-        (
-            "testsuite",
-            "testsuites",
-            &["name", "tests", "failures", "errors"],
-            &[
-                "time",
-                "disabled",
-                "skipped",
-                "timestamp",
-                "hostname",
-                "id",
-                "package",
-            ],
-        ),
-        (
-            "testcase",
-            "testsuite",
-            &["name", "classname"],
-            &["assertions", "time", "status"],
-        ),
-        ("failure", "testcase", &[], &["type", "message"]),
-        ("error", "testcase", &[], &["type", "message"]),
-    ];
-    for (name, parent, attributes) in &found {
-        let (_, above, must, may) = schema.iter().find(|(element, ..)| element == name).unwrap();
-        assert_eq!(parent, above, "<{name}>");
-        for attribute in *must {
-            assert!(
-                attributes.iter().any(|(key, _)| key == attribute),
-                "<{name}> without {attribute}"
-            );
-        }
-        for (key, _) in attributes {
-            assert!(
-                must.contains(&key.as_str()) || may.contains(&key.as_str()),
-                "<{name} {key}>"
-            );
-        }
-    }
-    let count = |name: &str| found.iter().filter(|(element, ..)| element == name).count();
-    assert_eq!(
-        (count("testcase"), count("failure"), count("error")),
-        (3, 1, 1)
-    );
-    let suite = &found
-        .iter()
-        .find(|(name, ..)| name == "testsuite")
-        .unwrap()
-        .2;
-    let attribute = |key: &str| {
-        suite
-            .iter()
-            .find(|(name, _)| name == key)
-            .unwrap()
-            .1
-            .clone()
+        .stdout;
+    repo.write("../found.xml", &xml);
+    repo.write("../junit.xsd", include_str!("../fixtures/junit.xsd"));
+    let valid = || repo.sh("xmllint --nonet --noout --schema ../junit.xsd ../found.xml");
+    valid().ok();
+    let found = |path: &str| {
+        let outcome = repo.sh(&format!("xmllint --nonet --xpath '{path}' ../found.xml"));
+        outcome.ok().out()
     };
-    assert_eq!(
-        (
-            attribute("tests"),
-            attribute("failures"),
-            attribute("errors")
-        ),
-        ("3".into(), "1".into(), "1".into())
-    );
-    let case = &found
-        .iter()
-        .find(|(name, ..)| name == "testcase")
-        .unwrap()
-        .2;
-    assert!(
-        case.contains(&("name".into(), "../fixtures/<odd> & #1.json".into())),
-        "{case:?}"
-    );
+    for (path, expected) in [
+        ("count(//testcase)", "3"),
+        ("count(//testcase[failure])", "1"),
+        ("count(//testcase[error])", "1"),
+        ("string(//testsuite/@tests)", "3"),
+        ("string(//testsuite/@failures)", "1"),
+        ("string(//testsuite/@errors)", "1"),
+        ("string(//testcase[1]/@name)", "../fixtures/<odd> & #1.json"),
+    ] {
+        assert_eq!(found(path), expected, "{path}");
+    }
+    // The schema is one that can be broken.
+    for (right, wrong) in [
+        ("<testcase ", "<test "),
+        ("classname=", "class="),
+        ("time=\"", "time=\"about "),
+        ("</testsuite>", "<testcase/></testsuite>"),
+    ] {
+        repo.write("../found.xml", text(&xml).replacen(right, wrong, 1));
+        assert_ne!(valid().code(), Some(0), "{wrong}");
+    }
 }
 
-type Element = (String, String, Vec<(String, String)>);
-
-/// The elements of `xml` with their parents and attributes; panics where it is
-/// not well formed.
-fn elements(xml: &str) -> Vec<Element> {
-    let mut rest = xml
-        .strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>")
-        .unwrap();
-    let mut open: Vec<String> = Vec::new();
-    let mut found = Vec::new();
-    while let Some(start) = rest.find('<') {
-        let text = &rest[..start];
-        assert!(
-            !text.contains('>') && plain(text).is_some(),
-            "bad text: {text}"
-        );
-        let end = start + rest[start..].find('>').unwrap();
-        let tag = &rest[start + 1..end];
-        rest = &rest[end + 1..];
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop().as_deref(), Some(name));
-            continue;
-        }
-        let (tag, is_empty) = match tag.strip_suffix('/') {
-            Some(tag) => (tag, true),
-            None => (tag, false),
-        };
-        let (name, mut left) = tag.split_once(' ').unwrap_or((tag, ""));
-        let mut attributes = Vec::new();
-        while !left.trim().is_empty() {
-            let (key, after) = left.trim_start().split_once("=\"").unwrap();
-            let (value, after) = after.split_once('"').unwrap();
-            assert!(!value.contains('<'), "bad attribute: {value}");
-            attributes.push((key.to_owned(), plain(value).unwrap()));
-            left = after;
-        }
-        found.push((
-            name.to_owned(),
-            open.last().cloned().unwrap_or_default(),
-            attributes,
-        ));
-        if !is_empty {
-            open.push(name.to_owned());
-        }
-    }
-    assert!(open.is_empty() && rest.trim().is_empty());
-    found
-}
-
-/// `text` without its references; `None` where a `&` begins none.
-fn plain(text: &str) -> Option<String> {
-    let mut parts = text.split('&');
-    let mut plain = parts.next()?.to_owned();
-    for part in parts {
-        let (name, rest) = part.split_once(';')?;
-        plain.push(match name {
-            "amp" => '&',
-            "lt" => '<',
-            "gt" => '>',
-            "quot" => '"',
-            _ => return None,
-        });
-        plain.push_str(rest);
-    }
-    Some(plain)
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
 }

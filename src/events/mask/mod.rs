@@ -10,6 +10,7 @@ mod armour;
 mod command;
 mod context;
 mod json;
+mod named;
 mod place;
 mod prefilter;
 mod shape;
