@@ -157,7 +157,7 @@ fn arguments_are_as_long_as_configured() {
 
 /// A patch over very many paths is guarded whole, and recorded whole.
 #[test]
-fn a_state_that_grows_keeps_paths_and_ids() {
+fn a_patch_over_many_paths_fits_a_state() {
     let repo = Repo::with(&[("a", "a\n")]);
     let name = |n: usize| format!("{}/file-{n}", "folder".repeat(20));
     let patch: String = (0..800)
@@ -167,6 +167,12 @@ fn a_state_that_grows_keeps_paths_and_ids() {
     let call =
         json!({"tool_name": "apply_patch", "tool_use_id": "c", "tool_input": {"input": patch}});
     tell(&repo, "PreToolUse", call.clone());
+    let states = repo
+        .sh("wc -c .git/harness/trajectories/*.state")
+        .ok()
+        .out();
+    let size: usize = states.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(size <= 64 << 10, "{states}");
     for n in 0..800 {
         repo.write(name(n), "x\n");
     }

@@ -103,6 +103,7 @@ impl Entry<'_> {
                 ..Open::default()
             },
         };
+        guard::recall(&mut open.guard);
         let mut left = Vec::new();
         match end.outcome {
             "denied" => {
@@ -137,7 +138,8 @@ impl Entry<'_> {
             .into_iter()
             .partition(|o| is_meant(o));
         self.state.open = kept;
-        for open in closed {
+        for mut open in closed {
+            guard::recall(&mut open.guard);
             self.write_closed(
                 &open,
                 &End {

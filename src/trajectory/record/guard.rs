@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::events::mask::{Masked, secrets};
 use crate::events::time;
-use crate::git::{BString, Repo};
+use crate::git::{BString, ByteSlice, Repo};
 use crate::lane::record::Kind;
 use crate::lane::save::{self, Request};
-use crate::lane::{Lane, refused, wrote};
+use crate::lane::{Lane, find, refused, wrote};
 use crate::snapshot::asked::ids_of;
 use crate::trajectory::agent::tools::Doing;
 use crate::trajectory::record::place::{self, worktree_of};
@@ -111,6 +111,7 @@ fn in_one(ask: &Ask<'_>, worktree: &Path, paths: &[PathBuf]) -> Guarded {
             )
         }
     }
+    guarded.keep_first_paths();
     guarded
 }
 
@@ -162,6 +163,34 @@ fn in_worktree(repo: &Repo, paths: &[PathBuf]) -> Result<Vec<BString>> {
         found.extend(repo.path_in_worktree(path)?);
     }
     Ok(found)
+}
+
+/// Gives the guards of a call that ends all of their paths again.
+pub(super) fn recall(guarded: &mut Guarded) {
+    let also = guarded.also.iter_mut();
+    for one in also {
+        recall_one(one);
+    }
+    recall_one(guarded);
+}
+
+/// A checkpoint that is gone leaves the first paths.
+fn recall_one(guarded: &mut Guarded) {
+    let (Some(name), Some(worktree)) = (&guarded.name, &guarded.worktree) else {
+        return;
+    };
+    if guarded.path_count <= guarded.paths.len() {
+        return;
+    }
+    let root = Path::new(worktree);
+    let found = place::open(root).and_then(|repo| find::by_text(&repo, name));
+    if let Ok(checkpoint) = found {
+        let paths = checkpoint.record.paths.iter();
+        guarded.paths = paths
+            .map(|path| root.join(path.to_os_str_lossy()))
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
+    }
 }
 
 /// Records what a call left: the blobs of the paths it named, or a snapshot

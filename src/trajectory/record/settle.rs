@@ -10,7 +10,7 @@ use crate::lane::refused;
 use crate::state::lock;
 use crate::trajectory::agent::End;
 use crate::trajectory::record::closing;
-use crate::trajectory::record::guard::PATIENCE;
+use crate::trajectory::record::guard::{self, PATIENCE};
 use crate::trajectory::record::process::is_alive;
 use crate::trajectory::record::recorder::longest_field;
 use crate::trajectory::record::state::State;
@@ -48,7 +48,8 @@ pub(crate) fn close_orphans(repo: &Repo, only: Option<&str>) -> Result<()> {
             ),
             None => continue,
         };
-        for open in std::mem::take(&mut state.open) {
+        for mut open in std::mem::take(&mut state.open) {
+            guard::recall(&mut open.guard);
             for event in closing::events(
                 &open,
                 &End {

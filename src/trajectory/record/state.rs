@@ -16,6 +16,9 @@ use crate::trajectory::import::canonical;
 /// The largest state that is written.
 const LARGEST: usize = 64 << 10;
 
+/// How many bytes of paths one checkpoint leaves in it.
+const PATH_BYTES: usize = 4 << 10;
+
 /// How many calls are told apart where the agent gives no ids.
 const MOST_COUNTED: usize = 1000;
 
@@ -82,7 +85,10 @@ pub(crate) struct Guarded {
     #[serde(rename = "ref")]
     pub(crate) name: Option<String>,
     pub(crate) commit: Option<String>,
+    /// The first of what will be written; the checkpoint names all of it.
     pub(crate) paths: Vec<String>,
+    /// How many there are.
+    pub(crate) path_count: usize,
     pub(crate) error: Option<String>,
     /// Why there is none.
     pub(crate) why: Option<String>,
@@ -98,6 +104,20 @@ impl Guarded {
     /// This one and those of further worktrees.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Guarded> {
         std::iter::once(self).chain(&self.also)
+    }
+
+    /// Keeps as many paths as a state has room for.
+    pub(crate) fn keep_first_paths(&mut self) {
+        self.path_count = self.paths.len();
+        let mut room = PATH_BYTES;
+        let kept = self.paths.iter().take_while(|path| {
+            let fits = path.len() <= room;
+            room = room.saturating_sub(path.len());
+            fits
+        });
+        // The first stays in any case: without a path it would be a command.
+        let kept = kept.count().max(1);
+        self.paths.truncate(kept);
     }
 
     /// Why there is no checkpoint where there should be one.
