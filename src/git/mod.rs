@@ -7,6 +7,7 @@ pub mod enclosing;
 pub mod guard;
 pub mod head;
 pub mod locate;
+pub mod new_ref;
 pub mod object;
 pub mod pack;
 pub mod path;

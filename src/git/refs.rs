@@ -1,8 +1,7 @@
 //! Refs of ours, and the reading of all others. Our own never run a hook,
 //! never write a reflog, and go through git where gix cannot (reftable).
 
-use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use gix::ObjectId;
@@ -10,7 +9,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 use gix::refs::Target;
 use gix::refs::transaction::{Change, PreviousValue, RefEdit, RefLog};
 
-use crate::error::{Context, Result, bail};
+use crate::error::{Context, Result};
 use crate::git::Repo;
 
 /// How a repository stores its refs.
@@ -131,56 +130,17 @@ impl Repo {
         Ok(found)
     }
 
-    /// Makes the ref `name`, which must not exist. With `synced` it is durable
-    /// when this returns.
+    /// Makes the ref `name`, which must not exist; `synced` as git's `core.fsync` has it
+    /// for references: its value is on disk before its name stands.
     ///
     /// # Errors
     /// When it exists or cannot be written.
     pub fn create_ref(&self, name: &str, target: ObjectId, synced: bool) -> Result<()> {
-        if !self.backend().is_files() {
-            return self.update_by_git(format!("create {name}\0{target}\0"));
-        }
-        if self.find_ref(name.into())?.is_some() {
-            // gix lets an equal value pass, and does not see a packed conflict.
-            bail!("the ref '{name}' exists already");
-        }
-        self.write_loose(&self.common_dir().join(name), target, synced)
-            .with_context(|| format!("cannot create the ref '{name}'"))
-    }
-
-    /// As git writes a ref (Documentation/technical, "lockfile"): `<file>.lock`, then its
-    /// name. gix wants the lock of packed-refs as well, for any change.
-    fn write_loose(&self, file: &Path, target: ObjectId, synced: bool) -> std::io::Result<()> {
-        let mut lock = file.as_os_str().to_owned();
-        lock.push(".lock");
-        let mut made = None;
-        // Whoever packs refs removes the folders that are empty then.
-        for _ in 0..8 {
-            std::fs::create_dir_all(file.parent().unwrap_or(file))?;
-            match File::create_new(&lock) {
-                Err(e) if e.kind() == ErrorKind::NotFound => {}
-                opened => {
-                    made = Some(opened?);
-                    break;
-                }
-            }
-        }
-        let mut made = made.ok_or(ErrorKind::NotFound)?;
-        let written = made.write_all(format!("{target}\n").as_bytes());
-        let named = written.and_then(|()| match file.exists() {
-            true => Err(ErrorKind::AlreadyExists.into()),
-            false => std::fs::rename(&lock, file),
-        });
-        if named.is_err() {
-            let _ = std::fs::remove_file(&lock);
-        }
-        named?;
+        let new = self.new_ref(name, target)?;
         if synced {
-            // After the renaming: this also brings the name to disk, on the file systems
-            // that journal names.
-            made.sync_all()?;
+            new.sync()?;
         }
-        Ok(())
+        new.publish(self, false)
     }
 
     /// Deletes the ref `name` if it still points at `expected`.
@@ -248,7 +208,7 @@ impl Repo {
         Ok(())
     }
 
-    fn update_by_git(&self, commands: String) -> Result<()> {
+    pub(super) fn update_by_git(&self, commands: String) -> Result<()> {
         self.git_unhooked(["update-ref", "--stdin", "-z", "--no-deref"])
             .input(commands)
             .stdout()?;

@@ -2,6 +2,7 @@
 //! how one is saved and found, and whose change a path is.
 
 pub mod age;
+pub mod durability;
 pub mod evidence;
 pub mod expire;
 pub mod find;
@@ -13,6 +14,7 @@ pub mod needed;
 pub mod position;
 pub mod publish;
 pub mod record;
+mod refs;
 pub mod refused;
 pub mod remove;
 pub mod save;

@@ -8,51 +8,20 @@ use gix::objs::Kind as ObjectKind;
 
 use crate::error::{Error, Result, hinted};
 use crate::git::Repo;
+use crate::lane::durability::Durability;
 use crate::lane::find::{self, Checkpoint};
 use crate::lane::identity::Lane;
 use crate::lane::position::Position;
 use crate::lane::record::Record;
+use crate::lane::refs::Refs;
 use crate::lane::whole::{self, Published};
 use crate::lane::{index_state, upkeep, wrote};
 use crate::snapshot::convert;
 use crate::snapshot::include;
 use crate::snapshot::restore::pause;
-use crate::snapshot::sink::{Writing, Written};
+use crate::snapshot::sink::Written;
 use crate::snapshot::take::{Parts, Snapshot};
 use crate::state::crash;
-
-/// How objects and refs are made durable, from `checkpoint.fsync` and `core.fsync`.
-///
-/// # Errors
-/// When the setting is none of its words.
-pub fn writing(repo: &Repo) -> Result<Writing> {
-    let synced = match repo.config_word("checkpoint.fsync", &["auto", "always", "never"])? {
-        "always" => true,
-        "never" => false,
-        _ => core_fsync_covers_objects(repo.config_text("core.fsync").as_deref()),
-    };
-    Ok(if synced {
-        Writing::Synced
-    } else {
-        Writing::Fast
-    })
-}
-
-/// Whether a user who has set `core.fsync` (git-config(1)) wants new objects
-/// synced; unset, we do it.
-fn core_fsync_covers_objects(value: Option<&str>) -> bool {
-    let Some(value) = value else { return true };
-    let mut covers = false;
-    for word in value.split(',').map(str::trim) {
-        match word {
-            "none" => covers = false,
-            "loose-object" | "objects" | "added" | "all" => covers = true,
-            "-loose-object" | "-objects" | "-added" | "-all" => covers = false,
-            _ => {}
-        }
-    }
-    covers
-}
 
 /// What of HEAD and the index a checkpoint keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +85,6 @@ impl Turn {
         keeping: Keeping,
     ) -> Result<Option<Checkpoint>> {
         pause::at("HARNESS_TEST_AFTER_SCAN");
-        let writing = writing(repo)?;
         let number = self.next_number(repo)?;
         let mut record = Record {
             number,
@@ -144,21 +112,18 @@ impl Turn {
         let time = now();
         let bytes = commit_bytes(snapshot.tree, None, time, &record.message());
         let commit = snapshot.sink.put(repo.gix(), ObjectKind::Commit, bytes)?;
-        let written = snapshot.sink.finish()?;
+        let durability = Durability::of(repo)?;
+        let refs = Refs::prepare(repo, &self.lane, number, commit, record.index, durability)?;
+        crash::point();
+        let written = refs.write(snapshot.sink)?;
         pause::at("HARNESS_TEST_AFTER_WRITE");
         crash::point();
         self.lane.count(repo, number, record.kind)?;
         crash::point();
         let written = whole::keep(repo, written);
-        let name = self.lane.checkpoint_ref(number);
-        let synced = writing == Writing::Synced;
-        if let Some(index) = record.index {
-            // Synced with the checkpoint's own ref, a moment later.
-            repo.create_ref(&self.lane.index_ref(number), index, false)?;
-            crash::point();
-        }
-        repo.create_ref(&name, commit, synced)?;
+        refs.publish(repo)?;
         crash::point();
+        let name = self.lane.checkpoint_ref(number);
         let parts = Parts {
             tree: snapshot.tree,
             head: &snapshot.head,

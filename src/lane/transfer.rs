@@ -10,10 +10,12 @@ use gix::objs::{CommitRef, Kind as ObjectKind};
 
 use crate::error::{Context, Hint, Result, anyhow, bail};
 use crate::git::Repo;
+use crate::lane::durability::{Durability, writing};
 use crate::lane::find::Checkpoint;
 use crate::lane::identity::{CHECKPOINTS, INDEXES};
-use crate::lane::publish::{Turn, commit_bytes, now, writing};
+use crate::lane::publish::{Turn, commit_bytes, now};
 use crate::lane::record::Record;
+use crate::lane::refs::Refs;
 use crate::lane::whole;
 use crate::snapshot::sink::Sink;
 use crate::state::{crash, file};
@@ -128,15 +130,19 @@ fn publish(repo: &Repo, turn: &Turn, held: Held) -> Result<Checkpoint> {
         there.time,
         &record.message(),
     ))?;
-    let _kept = whole::keep(repo, sink.finish()?);
+    let refs = Refs::prepare(
+        repo,
+        &turn.lane,
+        number,
+        commit,
+        index,
+        Durability::of(repo)?,
+    )?;
+    let _kept = whole::keep(repo, refs.write(sink)?);
     turn.lane.count(repo, number, record.kind)?;
     crash::point();
-    if let Some(index) = index {
-        repo.create_ref(&turn.lane.index_ref(number), index, false)?;
-        crash::point();
-    }
+    refs.publish(repo)?;
     let name = turn.lane.checkpoint_ref(number);
-    repo.create_ref(&name, commit, true)?;
     Checkpoint::read(repo, &name, commit)
 }
 

@@ -15,7 +15,7 @@ use gix::objs::{Kind, TreeRefIter};
 
 use crate::error::{Context, Result, bail};
 use crate::git::Repo;
-use crate::lane::publish::writing;
+use crate::lane::durability::writing;
 use crate::snapshot::sink::{Sink, Written};
 
 /// What has just been published.

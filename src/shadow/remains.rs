@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::error::{Context, Result};
 use crate::git::Repo;
-use crate::lane::publish::writing;
+use crate::lane::durability::writing;
 use crate::shadow::entry::Entry;
 use crate::shadow::guards::Survey;
 use crate::shadow::record;

@@ -8,7 +8,7 @@ use gix::bstr::{BString, ByteSlice};
 
 use crate::error::{Context, Result};
 use crate::git::Repo;
-use crate::lane::publish::writing;
+use crate::lane::durability::writing;
 use crate::shadow::describe::healthy_entry;
 use crate::shadow::entry::{Entry, MAKING, is_same};
 use crate::shadow::guards::{Finding, Survey, Weight, default_branch, nested, survey};

@@ -32,4 +32,4 @@ pub mod sqlite;
 pub mod stat;
 pub mod take;
 pub mod tree;
-mod workers;
+pub mod workers;

@@ -140,8 +140,8 @@ impl Walk<'_> {
             path: BString::default(),
             range: 0..entries,
         };
-        // A thread costs as much as some thousand stat calls.
-        let threads = workers::threads_for(entries, 2000);
+        // As many for each thread as git has for `core.preloadIndex`.
+        let threads = workers::threads_for(entries, 500);
         let mut scan = Scan::default();
         for hands in workers::run(threads, root, Hands::default, |hands, folder, queue| {
             self.walk(hands, folder, queue);

@@ -408,12 +408,12 @@ pub fn clear_unfinished(objects: &Path) {
 /// Gives the finished `file` its name; a prune may remove the empty folder just then.
 fn persist(mut file: NamedTempFile, path: &Path) -> io::Result<()> {
     for _ in 0..8 {
-        fs::create_dir_all(path.parent().unwrap_or(path))?;
         match file.persist(path) {
             Ok(_) => return Ok(()),
             Err(e) if e.error.kind() == io::ErrorKind::NotFound => file = e.file,
             Err(e) => return Err(e.error),
         }
+        fs::create_dir_all(path.parent().unwrap_or(path))?;
     }
     Err(io::ErrorKind::NotFound.into())
 }

@@ -132,6 +132,18 @@ pub(super) fn each<W>(
     side_by_side(threads, one).into_iter().collect()
 }
 
+/// Does two things at once.
+pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(first);
+        let second = second();
+        match other.join() {
+            Ok(first) => (first, second),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
 fn side_by_side<T: Send>(threads: usize, one: impl Fn() -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(&one)).collect();

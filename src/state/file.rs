@@ -1,11 +1,12 @@
 //! Private files: 0600 in folders of 0700 (wider only when the repository is
-//! shared), always written beside and renamed.
+//! shared), written beside and renamed.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
 use tempfile::NamedTempFile;
 
 use crate::error::{Context, Error, Result, hinted};
@@ -154,6 +155,27 @@ pub fn replace(path: &Path, bytes: &[u8], sharing: Sharing, synced: bool) -> Res
         .write_all(bytes)
         .with_context(|| format!("cannot write '{}'", path.display()))?;
     replacement.publish(path, synced)
+}
+
+/// Writes `bytes` over a file that has as many, in one piece and without making
+/// another; else as [`replace`]. For what only the holder of a lock reads and writes.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn overwrite(path: &Path, bytes: &[u8], sharing: Sharing) -> Result<()> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(open) = rustix::fs::open(path, flags, Mode::empty()) else {
+        return replace(path, bytes, sharing, false);
+    };
+    let mut file = File::from(open);
+    let fits = file.metadata().is_ok_and(|found| {
+        found.is_file() && found.nlink() == 1 && found.len() == bytes.len() as u64
+    });
+    if !fits {
+        return replace(path, bytes, sharing, false);
+    }
+    file.write_all(bytes)
+        .with_context(|| format!("cannot write '{}'", path.display()))
 }
 
 /// Removes `path`; it is fine when it is not there.

@@ -39,13 +39,19 @@ fn calls(repo: &Repo, command: &str) -> Option<Vec<Call>> {
             begun.push((process, call));
         } else if call.starts_with("<...") {
             let at = begun.iter().position(|(other, _)| *other == process);
-            calls.extend(parsed(begun.remove(at.unwrap()).1));
+            let begun = begun.remove(at.unwrap()).1;
+            calls.extend(parsed(begun).filter(|_| !has_failed(call)));
         } else {
-            calls.extend(parsed(call));
+            calls.extend(parsed(call).filter(|_| !has_failed(call)));
         }
     }
     assert!(begun.is_empty(), "{begun:?}");
     Some(calls)
+}
+
+/// A folder that is not there yet is made after the first try.
+fn has_failed(call: &str) -> bool {
+    call.contains(" = -1 ")
 }
 
 fn parsed(call: &str) -> Option<Call> {
@@ -120,7 +126,7 @@ fn few_objects_are_each_durable_before_their_ref() {
         let order = order(&calls);
         assert_eq!(order.object_syncs.len(), 5, "{calls:#?}");
         assert_eq!(order.object_names.len(), 5, "{calls:#?}");
-        in_order(&order, &calls);
+        in_order(&order, &calls, setting);
     }
 }
 
@@ -140,19 +146,64 @@ fn many_objects_are_one_pack_and_one_wait() {
         // The pack, its index, and the folder that has their names: not one each.
         assert_eq!(order.object_syncs.len(), 3, "{calls:#?}");
         assert_eq!(order.object_names.len(), 2, "{calls:#?}");
-        in_order(&order, &calls);
+        in_order(&order, &calls, setting);
     }
 }
 
-/// Everything about the objects is done when the ref gets its name; the ref is synced.
+/// Everything about the objects is done when the ref gets its name, and its value is on
+/// disk; with `always` its name is, too, when the save ends.
 #[track_caller]
-fn in_order(order: &Order, calls: &[Call]) {
+fn in_order(order: &Order, calls: &[Call], setting: &str) {
     let [named] = order.ref_names[..] else {
         panic!("one ref gets its name: {calls:#?}");
     };
     let objects = order.object_syncs.iter().chain(&order.object_names);
     assert!(objects.max().unwrap() < &named, "{calls:#?}");
-    assert_eq!(order.ref_syncs.len(), 1, "{calls:#?}");
+    let (value, name): (Vec<usize>, Vec<usize>) =
+        order.ref_syncs.iter().partition(|at| *at < &named);
+    assert_eq!(value.len(), 1, "{calls:#?}");
+    assert_eq!(name.len(), usize::from(setting == "always"), "{calls:#?}");
+}
+
+#[test]
+fn an_index_state_is_durable_before_its_ref() {
+    let repo = scene(0);
+    repo.write("a", "staged\n");
+    repo.git("add a").ok();
+    repo.write("a", "later\n");
+    let Some(calls) = calls(&repo, "git checkpoint save") else {
+        return;
+    };
+    let of = |call: &Call| {
+        let (Call::Sync(text) | Call::Rename(text)) = call;
+        text.contains("refs/harness/indexes/main/002")
+    };
+    let [Call::Sync(_), Call::Rename(_)] = calls.iter().filter(|c| of(c)).collect::<Vec<_>>()[..]
+    else {
+        panic!("{calls:#?}");
+    };
+}
+
+/// A process that was killed in between leaves its lock files; the next one has the
+/// lane to itself, so they are nobody's.
+#[test]
+fn what_a_killed_save_has_prepared_stands_in_nobodys_way() {
+    let repo = scene(1);
+    repo.write("a", "staged\n");
+    repo.git("add a").ok();
+    repo.write("a", "later\n");
+    let refs = ["checkpoints", "indexes"].map(|kind| format!(".git/refs/harness/{kind}/main"));
+    for folder in &refs {
+        repo.write(format!("{folder}/002.lock"), "");
+    }
+    assert_eq!(repo.save("")["number"], 2);
+    repo.git("rev-parse refs/harness/indexes/main/002").ok();
+    for folder in &refs {
+        let names = std::fs::read_dir(repo.path(folder)).unwrap();
+        let locks = names.filter(|name| name.as_ref().unwrap().path().ends_with("002.lock"));
+        assert_eq!(locks.count(), 0);
+    }
+    repo.fsck();
 }
 
 #[test]
