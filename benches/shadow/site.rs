@@ -179,6 +179,8 @@ impl Site {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join(format!("{number}.js")), &block).unwrap();
         }
+        // What was only just written a clone has to wait for: nobody's dependencies are.
+        rustix::fs::sync();
         let time = |options: &[&str], name: &str| {
             let start = Instant::now();
             self.ours(&[&["add", "-q", name], options].concat());
