@@ -95,9 +95,14 @@ fn describe(checkpoint: &Checkpoint, ui: &mut Ui) -> Result<Exit> {
     add("Command", record.command.clone());
     add("After", record.after.map(|n| format!("{n:03}")));
     add("Target", record.target.clone());
-    for (path, id) in &record.wrote {
-        let left = id.map_or_else(|| "absent".to_owned(), |id| id.to_string());
-        add("Wrote", Some(format!("{left} {}", quoted(path.as_bstr()))));
+    for wrote in &record.wrote {
+        let left = wrote
+            .id
+            .map_or_else(|| "absent".to_owned(), |id| id.to_string());
+        add(
+            "Wrote",
+            Some(format!("{left} {}", quoted(wrote.path.as_bstr()))),
+        );
     }
     for skipped in &record.skipped {
         let path = quoted(skipped.path.as_bstr());

@@ -7,7 +7,8 @@ use clap::Args;
 use crate::cli::Exit;
 use crate::error::Result;
 use crate::git::Repo;
-use crate::lane::{Lane, wrote};
+use crate::lane::Lane;
+use crate::lane::wrote::{self, Wrote};
 use crate::snapshot::asked::ids_of;
 use crate::state::lock::PATIENCE;
 use crate::ui::Ui;
@@ -39,7 +40,12 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     };
     let ids = ids_of(repo, &paths)?;
     let _lock = lane.lock(repo, PATIENCE)?;
-    let left: Vec<_> = paths.into_iter().zip(ids).collect();
-    wrote::append(repo, &left, arguments.session.as_deref())?;
+    let wrote = |(path, id)| Wrote {
+        path,
+        id,
+        session: arguments.session.clone(),
+    };
+    let left: Vec<Wrote> = paths.into_iter().zip(ids).map(wrote).collect();
+    wrote::append(repo, &left)?;
     Ok(Exit::Done)
 }

@@ -143,7 +143,7 @@ struct Story<'s> {
     lane: &'s [Checkpoint],
     namings: HashMap<&'s BStr, Vec<Naming>>,
     /// What tools said they left, with the position of the checkpoint that has it.
-    wrote: HashMap<&'s BStr, Vec<(usize, Option<ObjectId>)>>,
+    wrote: HashMap<&'s BStr, Vec<(usize, &'s Wrote)>>,
     windows: Vec<Window>,
 }
 
@@ -167,23 +167,23 @@ impl<'s> Story<'s> {
                         .push(naming);
                 }
             }
-            for (path, id) in &record.wrote {
+            for wrote in &record.wrote {
                 story
                     .wrote
-                    .entry(path.as_bstr())
+                    .entry(wrote.path.as_bstr())
                     .or_default()
-                    .push((at, *id));
+                    .push((at, wrote));
             }
             if record.kind == Kind::BeforeCommand {
                 story.windows.push(story.window(at, window));
             }
         }
-        for (path, id) in pending {
+        for wrote in pending {
             story
                 .wrote
-                .entry(path.as_bstr())
+                .entry(wrote.path.as_bstr())
                 .or_default()
-                .push((lane.len(), *id));
+                .push((lane.len(), wrote));
         }
         story
     }
@@ -235,15 +235,23 @@ impl<'s> Story<'s> {
             .namings
             .get_mut(path)
             .map_or(&mut [][..], Vec::as_mut_slice);
-        if let Some(naming) = namings.iter_mut().rev().find(|naming| naming.at <= at) {
+        let upto = namings.iter().take_while(|naming| naming.at <= at).count();
+        if let Some((naming, earlier)) = namings[..upto].split_last_mut() {
             let left = self.wrote.get(path).map_or(&[][..], Vec::as_slice);
             let mut since = left
                 .iter()
                 .filter(|(stored, _)| *stored > naming.at)
                 .peekable();
             if since.peek().is_some() {
-                if since.any(|(_, id)| *id == new) {
-                    let at = naming.at;
+                if let Some((_, wrote)) = since.find(|(_, wrote)| wrote.id == new) {
+                    // Of two agents at once, the one that says it was: its own naming
+                    // may have been the one before.
+                    let is_its = |naming: &&Naming| {
+                        wrote.session.is_some()
+                            && self.lane[naming.at].record.session == wrote.session
+                    };
+                    let namings = std::iter::once(&*naming).chain(earlier.iter().rev());
+                    let at = namings.clone().find(is_its).unwrap_or(naming).at;
                     return self.agent(at, false);
                 }
             } else if !naming.assumed && is_whole(&self.lane[naming.at..], at - naming.at) {
@@ -320,6 +328,14 @@ mod tests {
         }
     }
 
+    fn wrote(path: &str, id: Option<ObjectId>, session: Option<&str>) -> Wrote {
+        Wrote {
+            path: path.into(),
+            id,
+            session: session.map(str::to_owned),
+        }
+    }
+
     fn value(n: u8) -> Value {
         Some((Mode::FILE, id(n)))
     }
@@ -340,12 +356,37 @@ mod tests {
     #[test]
     fn what_a_tool_said_it_left_decides() {
         let mut after = checkpoint(2, Kind::Save, &[]);
-        after.record.wrote = vec![("a".into(), Some(id(1))), ("gone".into(), None)];
+        after.record.wrote = vec![wrote("a", Some(id(1)), None), wrote("gone", None, None)];
         let lane = [checkpoint(1, Kind::BeforeWrite, &["a", "gone"]), after];
         let mut story = Story::new(&lane, &[], WINDOW);
         assert_eq!(story.owner(0, "a".into(), &value(1)), agent(false));
         assert_eq!(story.owner(1, "a".into(), &value(2)), Owner::Somebody(None));
         assert_eq!(story.owner(0, "gone".into(), &None), agent(false));
+    }
+
+    #[test]
+    fn of_two_agents_at_once_it_is_the_one_that_says_so() {
+        let mut lane = [
+            checkpoint(1, Kind::BeforeWrite, &["a"]),
+            checkpoint(2, Kind::BeforeWrite, &["a"]),
+        ];
+        for (at, session) in ["first", "second"].into_iter().enumerate() {
+            lane[at].record.session = Some(session.to_owned());
+        }
+        for (said, whose) in [
+            (Some("first"), "first"),
+            (Some("second"), "second"),
+            (None, "second"),
+            (Some("third"), "second"),
+        ] {
+            let pending = [wrote("a", Some(id(1)), said)];
+            let mut story = Story::new(&lane, &pending, WINDOW);
+            let owner = Owner::Agent {
+                assumed: false,
+                session: Some(whose.to_owned()),
+            };
+            assert_eq!(story.owner(1, "a".into(), &value(1)), owner);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::error::{Context, Result};
 use crate::git::head::Head;
 use crate::git::quote::{quoted, unquoted};
 use crate::lane::trailer::{Reader, Writer, split_path};
+use crate::lane::wrote::Wrote;
 use crate::snapshot::scan::Skipped;
 
 /// The version of the stored format.
@@ -90,7 +91,7 @@ pub struct Record {
     /// Before an undo: the checkpoint that it restores.
     pub target: Option<String>,
     /// What tools left since the checkpoint before: the blob, or nothing for "absent".
-    pub wrote: Vec<(BString, Option<ObjectId>)>,
+    pub wrote: Vec<Wrote>,
     /// Pathspecs by which ignored files were captured.
     pub include: Vec<BString>,
     /// What could not be captured.
@@ -127,9 +128,8 @@ impl Record {
         out.add_some("After", self.after);
         out.add_some("Command", self.command.as_ref());
         out.add_some("Target", self.target.as_ref());
-        for (path, id) in &self.wrote {
-            let id = id.map_or_else(|| "absent".to_owned(), |id| id.to_string());
-            out.add("Wrote", format_args!("{id} {}", quoted(path.as_bstr())));
+        for wrote in &self.wrote {
+            out.add("Wrote", wrote_text(wrote));
         }
         for spec in &self.include {
             out.add_path("Include", spec.as_bstr());
@@ -222,24 +222,57 @@ fn parse_head(text: &BStr) -> Head {
     }
 }
 
-fn parse_wrote(value: &BStr) -> Option<(BString, Option<ObjectId>)> {
-    let (id, path) = value.split_once_str(" ")?;
+/// `<oid> <path>` or `absent <path>`; a session stands in quotes between them.
+fn wrote_text(wrote: &Wrote) -> String {
+    let id = wrote
+        .id
+        .map_or_else(|| "absent".to_owned(), |id| id.to_string());
+    let path = quoted(wrote.path.as_bstr());
+    match &wrote.session {
+        Some(session) => format!(
+            "{id} session={} {path}",
+            in_quotes(session.as_bytes().as_bstr())
+        ),
+        None => format!("{id} {path}"),
+    }
+}
+
+fn parse_wrote(value: &BStr) -> Option<Wrote> {
+    let (id, rest) = value.split_once_str(" ")?;
     let id = match id {
         b"absent" => None,
         hex => Some(ObjectId::from_hex(hex).ok()?),
     };
-    Some((unquoted(path.as_bstr())?, id))
+    let (session, path) = match rest.strip_prefix(b"session=") {
+        // A path can begin so, but not go on with a quote: then it is quoted itself.
+        Some(quoted) if quoted.starts_with(b"\"") => {
+            let (session, path) = split_path(quoted.as_bstr())?;
+            (
+                Some(session.to_str_lossy().into_owned()),
+                path.strip_prefix(b" ")?.as_bstr(),
+            )
+        }
+        _ => (None, rest.as_bstr()),
+    };
+    Some(Wrote {
+        path: unquoted(path)?,
+        id,
+        session,
+    })
 }
 
 /// A path that was skipped, always in quotes so that its reason can follow.
 pub fn skipped_line(skipped: &Skipped) -> String {
-    let path = quoted(skipped.path.as_bstr());
-    let path = if path.starts_with('"') {
-        path
+    format!("{} {}", in_quotes(skipped.path.as_bstr()), skipped.reason)
+}
+
+fn in_quotes(bytes: &BStr) -> String {
+    let text = quoted(bytes);
+    if text.starts_with('"') {
+        text
     } else {
-        format!("\"{path}\"")
-    };
-    format!("{path} {}", skipped.reason)
+        format!("\"{text}\"")
+    }
 }
 
 /// The inverse of [`skipped_line`].
@@ -254,6 +287,14 @@ pub fn parse_skipped(value: &BStr) -> Option<Skipped> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn wrote(path: &str, id: Option<ObjectId>, session: Option<&str>) -> Wrote {
+        Wrote {
+            path: path.into(),
+            id,
+            session: session.map(str::to_owned),
+        }
+    }
 
     #[test]
     fn what_is_written_is_read() {
@@ -277,7 +318,11 @@ mod tests {
             after: Some(3),
             command: Some("cargo test".to_owned()),
             target: Some("main/002".to_owned()),
-            wrote: vec![("x y".into(), Some(id)), ("gone".into(), None)],
+            wrote: vec![
+                wrote("x y", Some(id), None),
+                wrote("gone", None, Some("a \"b\"\n")),
+                wrote("session=\"s\" x", Some(id), None),
+            ],
             include: vec!["var/*.db".into()],
             skipped: vec![Skipped {
                 path: "big \"file\"".into(),

@@ -15,8 +15,16 @@ use crate::git::Repo;
 use crate::git::quote::{json_path, path_of_json};
 use crate::state::file::{self, explain};
 
-/// A path and the blob that a tool left there; `None` when it left nothing.
-pub type Wrote = (BString, Option<ObjectId>);
+/// What a tool left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrote {
+    /// Where.
+    pub path: BString,
+    /// The blob; `None` when it left nothing there.
+    pub id: Option<ObjectId>,
+    /// The agent's id of the session that did it, if one was said.
+    pub session: Option<String>,
+}
 
 fn path(repo: &Repo) -> PathBuf {
     repo.own_state().join("wrote")
@@ -26,9 +34,9 @@ fn path(repo: &Repo) -> PathBuf {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn append(repo: &Repo, wrote: &[Wrote], session: Option<&str>) -> Result<()> {
+pub fn append(repo: &Repo, wrote: &[Wrote]) -> Result<()> {
     let mut lines = String::new();
-    for (path, id) in wrote {
+    for Wrote { path, id, session } in wrote {
         let id = id.map(|id| id.to_string());
         let line = json!({
             "v": 1, "path": json_path(path.as_ref()), "id": id, "session": session,
@@ -65,7 +73,11 @@ pub fn pending(repo: &Repo) -> Result<Vec<Wrote>> {
                 Value::Null => None,
                 id => Some(ObjectId::from_hex(id.as_str()?.as_bytes()).ok()?),
             };
-            Some((path_of_json(line.get("path")?)?, id))
+            Some(Wrote {
+                path: path_of_json(line.get("path")?)?,
+                id,
+                session: line["session"].as_str().map(str::to_owned),
+            })
         })
         .collect())
 }

@@ -179,6 +179,23 @@ fn two_agents_in_one_worktree() {
 }
 
 #[test]
+fn two_agents_at_once_at_one_file() {
+    for (who, reverted) in [("one", true), ("two", false)] {
+        let repo = project();
+        for session in ["one", "two"] {
+            let save = format!("checkpoint save -q --tool edit --path notes --session {session}");
+            repo.git(&save).ok();
+        }
+        repo.write("notes", "by whoever wrote\n");
+        repo.git(&format!("checkpoint wrote --session {who} notes"))
+            .ok();
+        // The call of the other one is still under way, or was refused.
+        repo.undo("--to 1 --session one");
+        assert_eq!(repo.read("notes") != "by whoever wrote\n", reverted);
+    }
+}
+
+#[test]
 fn an_undo_in_a_sub_folder() {
     let repo = project();
     command(&repo, "rm -r lib; echo 1 > app.py");

@@ -9,7 +9,8 @@ use crate::events::time;
 use crate::git::{BString, ByteSlice, Repo};
 use crate::lane::record::Kind;
 use crate::lane::save::{self, Request};
-use crate::lane::{Lane, find, refused, wrote};
+use crate::lane::wrote::{self, Wrote};
+use crate::lane::{Lane, find, refused};
 use crate::snapshot::asked::ids_of;
 use crate::trajectory::agent::tools::Doing;
 use crate::trajectory::record::place::{self, worktree_of};
@@ -133,7 +134,7 @@ fn take(
             Doing::Writes(_) => Kind::BeforeWrite,
             _ => Kind::BeforeCommand,
         },
-        tool: Some(Masked::new(ask.tool).cut(200).as_str().to_owned()),
+        tool: Some(label(ask.tool)),
         // The name of a file may be a secret; its tree has it, a label need not.
         paths: in_worktree(repo, paths)?
             .into_iter()
@@ -145,11 +146,11 @@ fn take(
                 }
             })
             .collect(),
-        call: Some(Masked::new(ask.call).cut(200).as_str().to_owned()),
-        session: Some(Masked::new(ask.session).cut(200).as_str().to_owned()),
+        call: Some(label(ask.call)),
+        session: Some(label(ask.session)),
         command: command.or_else(|| {
             matches!(ask.doing, Doing::Unknown(_))
-                .then(|| Masked::new(ask.tool).cut(200).as_str().to_owned())
+                .then(|| label(ask.tool))
         }),
         only_if_changed: true,
         ..Request::default()
@@ -219,7 +220,6 @@ fn after_one(
     };
     let repo = place::open(Path::new(worktree))?;
     if guarded.paths.is_empty() {
-        let label = |text: &str| Masked::new(text).cut(200).as_str().to_owned();
         let request = Request {
             kind: Kind::AfterCommand,
             tool: Some(label(tool)),
@@ -238,16 +238,28 @@ fn after_one(
         return Ok(Vec::new());
     };
     let ids = ids_of(&repo, &paths)?;
-    let left: Vec<wrote::Wrote> = paths.into_iter().zip(ids).collect();
+    let wrote = |(path, id)| Wrote {
+        path,
+        id,
+        session: Some(label(session)),
+    };
+    let left: Vec<Wrote> = paths.into_iter().zip(ids).map(wrote).collect();
     let _lock = lane.lock(&repo, PATIENCE)?;
-    wrote::append(&repo, &left, Some(session))?;
-    let named = |(path, id): &wrote::Wrote| {
+    wrote::append(&repo, &left)?;
+    let named = |wrote: &Wrote| {
         (
-            path.to_string(),
-            id.map_or_else(|| "absent".to_owned(), |id| id.to_string()),
+            wrote.path.to_string(),
+            wrote
+                .id
+                .map_or_else(|| "absent".to_owned(), |id| id.to_string()),
         )
     };
     Ok(left.iter().map(named).collect())
+}
+
+/// What a checkpoint says of `text`.
+fn label(text: &str) -> String {
+    Masked::new(text).cut(200).as_str().to_owned()
 }
 
 /// Takes the checkpoints of a refused call back, and remembers which are gone.
