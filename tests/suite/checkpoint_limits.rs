@@ -158,3 +158,20 @@ fn a_lock_of_gits_is_no_obstacle_and_stays() {
     }
     assert_eq!(repo.checkpoints().len(), 3);
 }
+
+#[test]
+fn what_we_keep_ourselves_is_in_no_checkpoint() {
+    let repo = Repo::init("--separate-git-dir kept");
+    repo.write("a", "1\n");
+    repo.write("store/other", "o\n");
+    for number in 1..4 {
+        repo.write("a", format!("{number}\n"));
+        repo.save("");
+    }
+    let names = repo.git("ls-tree -r --name-only refs/harness/checkpoints/main/003");
+    assert_eq!(names.ok().lines(), ["a", "store/other"]);
+    repo.git("checkpoint undo 1 -y").ok();
+    assert_eq!(repo.read("a"), "1\n");
+    repo.git("checkpoint redo").ok();
+    repo.fsck();
+}

@@ -455,3 +455,30 @@ fn wrote_from_a_sub_folder_names_the_path_from_there() {
 fn wrote_without_a_path_is_wrong_usage() {
     small().git("checkpoint wrote").fails(129);
 }
+
+/// Rules that cannot be read are no rules: what was ignored is not deleted for that.
+#[test]
+fn rules_that_cannot_be_read_delete_nothing() {
+    for breaks in [
+        "rm .gitignore && ln -s .gitignore .gitignore",
+        "rm .gitignore && mkdir .gitignore && touch .gitignore/file",
+        "rm .gitignore",
+        "chmod 0 .gitignore",
+    ] {
+        let repo = Repo::with(&[("a", "1\n"), (".gitignore", "/secret\n/cache/\n")]);
+        repo.write("secret", "s\n");
+        repo.write("cache/file", "c\n");
+        repo.save("");
+        let Some(repo) = repo.for_whom_modes_count() else {
+            return;
+        };
+        repo.agent_writes("a", "2\n");
+        repo.sh(breaks).ok();
+        for others in ["revert", "keep"] {
+            repo.undo(&format!("--to 1 --others={others}"));
+            assert_eq!(repo.read("a"), "1\n", "{breaks}");
+            assert_eq!(repo.read("secret"), "s\n", "{breaks}");
+            assert_eq!(repo.read("cache/file"), "c\n", "{breaks}");
+        }
+    }
+}

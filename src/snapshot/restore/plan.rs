@@ -139,7 +139,7 @@ pub fn plan(
         return Ok(Plan::default());
     };
     let all: Vec<Difference> = trees.differences(tree, now.tree)?;
-    let mut then_ignored = ThenIgnored::new(repo, tree, &all)?;
+    let mut then_ignored = ThenIgnored::new(repo, tree, &all, &now.skipped)?;
     let all = recased::join(root, all)?;
     let mut declared_then = match target.include.is_empty() {
         true => Scope::Only(BTreeSet::new()),
@@ -373,13 +373,21 @@ impl ThenIgnored {
         })
     }
 
-    /// Those of the target's tree, read only when they are not today's.
-    fn new(repo: &Repo, tree: ObjectId, differences: &[Difference]) -> Result<Self> {
+    /// Those of the target's tree, read only when they are not today's, or when nobody
+    /// can say what today's are.
+    fn new(
+        repo: &Repo,
+        tree: ObjectId,
+        differences: &[Difference],
+        skipped: &[Skipped],
+    ) -> Result<Self> {
         let is_rule = |path: &BString| {
             path.strip_suffix(b".gitignore")
                 .is_some_and(|folder| folder.is_empty() || folder.ends_with(b"/"))
         };
-        match differences.iter().any(|d| is_rule(&d.path)) {
+        let changed = differences.iter().map(|d| &d.path);
+        let unreadable = skipped.iter().map(|s| &s.path);
+        match changed.chain(unreadable).any(is_rule) {
             true => Self::of_tree(repo, tree),
             false => Ok(ThenIgnored { rules: None }),
         }

@@ -148,10 +148,8 @@ fn take(
             .collect(),
         call: Some(label(ask.call)),
         session: Some(label(ask.session)),
-        command: command.or_else(|| {
-            matches!(ask.doing, Doing::Unknown(_))
-                .then(|| label(ask.tool))
-        }),
+        command: command
+            .or_else(|| matches!(ask.doing, Doing::Unknown(_)).then(|| label(ask.tool))),
         only_if_changed: true,
         ..Request::default()
     };
