@@ -1,20 +1,20 @@
 //! Disks that take `Readme` and `README` for one file, as macOS's do. The tests
 //! make one (exFAT through FUSE), where they may mount.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::common::{Repo, missing, texts};
 
 /// A mounted disk that is blind to case, with a repository on it.
-struct Blind {
-    repo: Repo,
+pub(crate) struct Blind {
+    pub(crate) repo: Repo,
     mount: PathBuf,
     device: String,
 }
 
 impl Blind {
     #[track_caller]
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let blind = Self::mounted();
         if blind.is_none() {
             missing("exFAT through FUSE, and the right to mount it");
@@ -47,7 +47,7 @@ impl Blind {
             repo.sh(&format!("losetup -d {device}")).ok();
             return None;
         }
-        let repo = repo.in_dir(&mount);
+        let repo = repo.seen_at(&mount);
         repo.git("init -q .").ok();
         Some(Blind {
             repo,
@@ -56,13 +56,18 @@ impl Blind {
         })
     }
 
+    /// Where it is mounted.
+    pub(crate) fn mount(&self) -> &Path {
+        &self.mount
+    }
+
     /// The names in `folder`, sorted.
-    fn listed(&self, folder: &str) -> Vec<String> {
+    pub(crate) fn listed(&self, folder: &str) -> Vec<String> {
         let listed = self.repo.sh(&format!("cd '{folder}' && ls")).ok();
         listed.lines()
     }
 
-    fn respell(&self, from: &str, to: &str) {
+    pub(crate) fn respell(&self, from: &str, to: &str) {
         self.repo.sh(&format!("mv {from} x && mv x {to}")).ok();
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use crate::checkpoint_spelling::Blind;
 use crate::common::{Repo, printed_path};
 use crate::replay_journal::bytes_below;
 
@@ -350,4 +351,44 @@ fn a_disk_without_room() {
             (vec!["main".to_owned()], 1)
         );
     }
+}
+
+/// On a disk that takes two spellings of a name for one file.
+#[test]
+fn a_disk_that_is_blind_to_case() {
+    let Some(disk) = Blind::new() else { return };
+    let repo = &disk.repo;
+    repo.write("Readme", "one\n");
+    repo.write("Dir/File", "x\n");
+    repo.commit_all("base");
+    let places = disk.mount().join("Shadows");
+    repo.write(".git/info/exclude", "/Shadows/\n");
+    let config = format!("{}/{{task}}", places.display());
+    repo.run(["config", "shadow.path", &config]).ok();
+    // Two tasks that this disk cannot tell apart by their names.
+    let upper = repo.shadow("Fix-Login");
+    repo.git("shadow add fix-login")
+        .fails(128)
+        .says("exists already");
+    let lower = repo.shadow("fix-login -b second");
+    assert_ne!(
+        upper.root().to_string_lossy().to_lowercase(),
+        lower.root().to_string_lossy().to_lowercase()
+    );
+    for (shadow, text) in [(&upper, "upper\n"), (&lower, "lower\n")] {
+        shadow.write("Dir/File", text);
+        shadow.write("new", text);
+        shadow.sh("mv Readme x && mv x README").ok();
+    }
+    let (before, other) = (upper.disk(), lower.disk());
+    repo.git("shadow remove -y Fix-Login").ok();
+    assert!(!upper.root().exists());
+    assert_eq!(lower.disk(), other, "the other one is untouched");
+    repo.git("shadow restore Fix-Login").ok();
+    assert_eq!(upper.disk(), before);
+    repo.git("shadow finish fix-login -m work -y").ok();
+    repo.git("shadow merge fix-login -y").ok();
+    assert_eq!(repo.read("Dir/File"), "lower\n");
+    assert_eq!(upper.disk(), before);
+    repo.git("fsck --no-progress --no-dangling").ok();
 }
