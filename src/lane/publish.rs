@@ -111,7 +111,7 @@ impl Turn {
         record.index = index_state::put(repo, &snapshot, &record, before)?;
         let time = now();
         let bytes = commit_bytes(snapshot.tree, None, time, &record.message());
-        let commit = snapshot.sink.put(repo.gix(), ObjectKind::Commit, bytes)?;
+        let commit = snapshot.sink.put_new(ObjectKind::Commit, bytes)?;
         let durability = Durability::of(repo)?;
         let refs = Refs::prepare(repo, &self.lane, number, commit, record.index, durability)?;
         crash::point();

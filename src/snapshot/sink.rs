@@ -181,6 +181,24 @@ impl Sink {
                 return Ok(id);
             }
         }
+        self.add(id, kind, bytes)?;
+        Ok(id)
+    }
+
+    /// Takes an object that cannot be there yet: to find that out, gix would read the
+    /// list of packs again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put_new(&self, kind: Kind, bytes: Vec<u8>) -> Result<ObjectId> {
+        let id = self.id(kind, &bytes)?;
+        if self.writing != Writing::Nothing && self.state().seen.insert(id) {
+            self.add(id, kind, bytes)?;
+        }
+        Ok(id)
+    }
+
+    fn add(&self, id: ObjectId, kind: Kind, bytes: Vec<u8>) -> Result<()> {
         let mut state = self.state();
         state.written.push(id);
         if state.pack.is_none() {
@@ -191,14 +209,14 @@ impl Sink {
             if many {
                 self.open_pack(&mut state)?;
             }
-            return Ok(id);
+            return Ok(());
         }
         drop(state);
         let compressed = deflate(&bytes)?;
         if let Some(pack) = self.state().pack.as_mut() {
             pack.add(id, kind, bytes.len(), &compressed)?;
         }
-        Ok(id)
+        Ok(())
     }
 
     /// All trees that were put here so far, sorted: those that no index names.
