@@ -107,7 +107,7 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
     }
     let repo = Repo::discover()?;
     ui.set_colour(repo.config_text("color.ui").as_deref());
-    match arguments.command {
+    mirror::explained(match arguments.command {
         Command::Hook(arguments) => hook::run(&arguments, ui),
         Command::Install(arguments) => install::run(&arguments, ui),
         Command::Log(arguments) => log::run(&repo, arguments, ui),
@@ -124,5 +124,5 @@ fn run(arguments: Program, ui: &mut Ui) -> Result<Exit> {
         Command::Doctor(arguments) => doctor::run(&repo, &arguments, ui),
         Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Sql(arguments) => sql::run(&repo, &arguments, ui),
-    }
+    })
 }

@@ -137,6 +137,33 @@ fn a_damaged_mirror_is_made_anew() {
 }
 
 #[test]
+fn a_damage_that_only_a_query_meets_names_the_remedy() {
+    let repo = Repo::new();
+    for number in 0..40 {
+        tell(
+            &repo,
+            "UserPromptSubmit",
+            json!({"prompt": format!("{number} {}", "x".repeat(3000))}),
+        );
+    }
+    repo.git("trajectory ingest").ok();
+    let query = "SELECT * FROM harness_events";
+    let ask = |options: &[&str]| repo.run([&["trajectory", "sql", query], options].concat());
+    let whole = ask(&[]).ok().out();
+    let db = ".git/harness/trajectory.db";
+    let mut bytes = repo.bytes(db);
+    let half = bytes.len() / 2;
+    bytes[half..half + 8192].fill(0xa5);
+    repo.write(db, bytes);
+    ask(&["--no-ingest"])
+        .fails(128)
+        .says("malformed")
+        .says("git trajectory ingest --rebuild");
+    repo.git("trajectory ingest --rebuild").ok();
+    assert_eq!(ask(&["--no-ingest"]).ok().out(), whole);
+}
+
+#[test]
 fn a_rebuild_that_was_killed_leaves_nothing() {
     let repo = Repo::new();
     tell(&repo, "UserPromptSubmit", json!({"prompt": "x"}));

@@ -9,4 +9,4 @@ mod open;
 mod schema;
 
 pub(super) use ingest::ingest;
-pub(super) use open::{Mirror, read_only};
+pub(super) use open::{Mirror, explained, read_only};

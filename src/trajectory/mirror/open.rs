@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::error::{Context, Result};
+use crate::error::{Context, Hint, Result};
 use crate::events::session;
 use crate::git::Repo;
 use crate::state::lock::{self, Lock};
@@ -104,15 +104,36 @@ pub(super) fn is_damage(error: &crate::error::Error) -> bool {
             .downcast_ref::<rusqlite::Error>()
             .is_some_and(|known| {
                 let said = known.to_string();
-                let code = known.sqlite_error_code();
-                matches!(
-                    code,
-                    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-                ) || said.contains("no such table")
+                is_corrupt(known)
+                    || said.contains("no such table")
                     || said.contains("no such column")
                     || said.contains("no column named")
             })
     })
+}
+
+fn is_corrupt(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}
+
+/// Says what to do about a damage that only a query has met.
+///
+/// # Errors
+/// Passes the failure on.
+pub(crate) fn explained<T>(outcome: Result<T>) -> Result<T> {
+    match outcome {
+        Err(error)
+            if error
+                .chain()
+                .any(|c| c.downcast_ref().is_some_and(is_corrupt)) =>
+        {
+            Err(error).hint("'git trajectory ingest --rebuild' makes the mirror anew from the logs")
+        }
+        outcome => outcome,
+    }
 }
 
 /// The mirror for queries, which cannot change it.
