@@ -160,15 +160,18 @@ fn after_many(without: &Place, with: &Place) {
         with.grow_origin();
     };
     for state in ["2k checkp.", "after git gc"] {
-        let commands: [(&[&str], Act<'_>); 3] = [
-            (&["fetch", "-q"], &fetch),
-            (&["log", "-1"], &|| {}),
-            (&["status", "--porcelain"], &|| {}),
+        let hidden = ["-c", "fetch.hideRefs=refs/harness", "fetch", "-q"];
+        let commands: [(&str, &[&str], Act<'_>); 4] = [
+            ("fetch", &["fetch", "-q"], &fetch),
+            // As the manual page has it for many checkpoints.
+            ("fetch, hidden", &hidden, &fetch),
+            ("log", &["log", "-1"], &|| {}),
+            ("status", &["status", "--porcelain"], &|| {}),
         ];
-        for (command, ready) in commands {
+        for (name, command, ready) in commands {
             pairs(31, ready, &|| with.git(command), &|| without.git(command)).print(
                 state,
-                command[0],
+                name,
                 "none",
                 Some(1.3),
             );

@@ -12,7 +12,9 @@ use crate::lane::upkeep::packs;
 use crate::state::crash;
 
 /// git's own gc begins at 6,700 (`gc.auto`); ours shall not be what makes it so many.
-const MANY: usize = 1_000;
+/// And `git fetch` reads the commit of every ref: a loose one takes it several times
+/// as long as one in a pack.
+const MANY: usize = 256;
 
 /// Packs the loose objects that our refs reach, when there are more than
 /// [`MANY`], and removes the loose copies of what is then in the pack.
