@@ -4,11 +4,14 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gix::ObjectId;
 
 use crate::error::{Context, Result, bail};
 use crate::git::Repo;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// A ref that nobody sees yet. Dropped, there is none.
 pub struct NewRef {
@@ -49,6 +52,12 @@ impl Repo {
             target,
             lock,
         })
+    }
+
+    /// Removes what processes that died more than a day ago have left of new refs
+    /// below `prefix`.
+    pub fn forget_old_new_refs(&self, prefix: &str) {
+        clear_old(&self.common_dir().join(prefix));
     }
 
     /// Removes what a killed process has left of a new ref `name`. Only for whoever
@@ -134,6 +143,23 @@ fn create(path: &Path) -> io::Result<File> {
         }
     }
     Err(ErrorKind::NotFound.into())
+}
+
+fn clear_old(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            clear_old(&path);
+        } else if path.extension() == Some("lock".as_ref()) && is_old(&path) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn is_old(path: &Path) -> bool {
+    fs::symlink_metadata(path)
+        .and_then(|found| found.modified())
+        .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > DAY))
 }
 
 fn lock_path(file: &Path) -> PathBuf {

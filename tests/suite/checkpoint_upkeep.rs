@@ -245,3 +245,20 @@ fn ids_that_an_expired_checkpoint_kept_are_not_trusted() {
     repo.git("checkpoint fsck").ok();
     repo.git("fsck --strict").ok();
 }
+
+/// A save that was killed between its counter and its ref; the next has another number.
+#[test]
+fn what_a_killed_save_has_prepared_goes_after_a_day() {
+    let repo = waited_for();
+    let lock = |number: &str| format!(".git/refs/harness/checkpoints/main/{number}.lock");
+    repo.save("");
+    for (number, age) in [("005", "2 days ago"), ("006", "now")] {
+        repo.write(lock(number), "");
+        repo.sh(&format!("touch -d '{age}' {}", lock(number))).ok();
+    }
+    a_day_passes(&repo);
+    repo.write("a", "2\n");
+    repo.save("");
+    assert!(!repo.exists(lock("005")), "nobody's");
+    assert!(repo.exists(lock("006")), "somebody may be at it");
+}

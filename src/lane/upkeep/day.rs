@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::git::Repo;
 use crate::lane::expire::{self, KEEP, Rule, expired};
+use crate::lane::identity::{CHECKPOINTS, INDEXES};
 use crate::lane::needed::needed;
 use crate::lane::upkeep::start::{is_daily_due, stamp};
 use crate::lane::upkeep::{loose, packs};
@@ -29,6 +30,9 @@ pub fn run(repo: &Repo) -> Result<()> {
         // First: what fails shall not be tried again at each save.
         file::replace(&stamp(repo), b"1\n", repo.sharing(), false)?;
         clear_unfinished(&repo.objects_dir());
+        for refs in [CHECKPOINTS, INDEXES] {
+            repo.forget_old_new_refs(refs);
+        }
         if repo.config_bool("checkpoint.autoPrune", true)? {
             expire_all(repo)?;
         }
