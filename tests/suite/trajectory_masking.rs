@@ -1,34 +1,43 @@
-//! What is masked and what is left alone, held by two corpora: one that the
-//! rules were made with, one that was written by somebody who had not seen them
-//! (measured at first: recall 0.877, 1.6 % changed; the shapes that were missed have
-//! rules since).
+//! What is masked and what is left alone, held by three corpora: one that the
+//! rules were made with, two that were written by somebody who had not seen them
+//! (measured at first: recall 0.877 with 1.6 % changed, and 0.854 with 1.0 %; the
+//! kinds that were missed have rules since).
 //!
 //! A line of the first is one text; `\n` is a line break, and `«` and `»` stand
-//! around the secret. A line of the second is a JSON object. `·`, which is dropped,
-//! breaks what begins a secret, so that no scanner of pushes takes these made-up
-//! tokens for real ones.
+//! around the secret. A line of the others is a JSON object. `·`, which is dropped,
+//! breaks every secret, so that no scanner of pushes takes these made-up tokens for
+//! real ones.
 
 use git_harness::events::mask::{Masked, MaskedJson};
 use serde_json::{Value, json};
 
 const SECRETS: &str = include_str!("../fixtures/masking/secrets.txt");
 const CLEAN: &str = include_str!("../fixtures/masking/clean.txt");
-const HELDOUT: &str = include_str!("../fixtures/masking/heldout.jsonl");
+const HELDOUT: [&str; 2] = [
+    include_str!("../fixtures/masking/heldout.jsonl"),
+    include_str!("../fixtures/masking/heldout2.jsonl"),
+];
 
 /// A text, and the secrets in it.
 type Sample = (String, Vec<String>);
 
-/// The texts of the second corpus that have a secret, or that have none.
-fn heldout(kind: &str) -> Vec<Sample> {
-    HELDOUT
+/// The texts of a corpus of others that have a secret, or that have none.
+fn heldout(corpus: &str, kind: &str) -> Vec<Sample> {
+    corpus
         .replace('·', "")
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
         .filter(|sample| sample["kind"] == kind)
         .map(|sample| {
-            let secret = sample["secret"].as_str().map(str::to_owned);
-            let text = sample["text"].as_str().unwrap().to_owned();
-            (text, secret.into_iter().collect())
+            let listed = sample["secrets"].as_array().into_iter().flatten();
+            let secrets = listed.chain([&sample["secret"]]);
+            (
+                sample["text"].as_str().unwrap().to_owned(),
+                secrets
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
+            )
         })
         .collect()
 }
@@ -101,18 +110,21 @@ fn clean_text_is_left_alone() {
 
 #[test]
 fn secrets_that_the_rules_were_not_made_with_are_masked() {
-    check_recall(&heldout("true"), 150, 0.97);
+    check_recall(&heldout(HELDOUT[0], "true"), 150, 0.97);
+    check_recall(&heldout(HELDOUT[1], "true"), 400, 0.85);
 }
 
 #[test]
 fn clean_text_that_the_rules_were_not_made_with_is_left_alone() {
-    check_clean(&heldout("clean"), 150, 0.02);
+    check_clean(&heldout(HELDOUT[0], "clean"), 150, 0.02);
+    check_clean(&heldout(HELDOUT[1], "clean"), 300, 0.02);
 }
 
 #[test]
 fn masking_again_changes_nothing() {
-    for (text, _) in samples(SECRETS).iter().chain(&heldout("true")) {
-        let once = Masked::new(text);
+    let others = HELDOUT.map(|corpus| heldout(corpus, "true")).concat();
+    for (text, _) in samples(SECRETS).into_iter().chain(others) {
+        let once = Masked::new(&text);
         assert_eq!(Masked::new(&once), once);
     }
 }
@@ -120,8 +132,8 @@ fn masking_again_changes_nothing() {
 /// Any bytes, cut anywhere, are answered and not a panic.
 #[test]
 fn no_text_breaks_the_rules() {
-    let all = [samples(SECRETS), samples(CLEAN), heldout("true")].concat();
-    for (text, _) in all {
+    let others = HELDOUT.map(|corpus| heldout(corpus, "true")).concat();
+    for (text, _) in [samples(SECRETS), samples(CLEAN), others].concat() {
         let bytes = text.as_bytes();
         for cut in 0..bytes.len().min(160) {
             Masked::from_bytes(&bytes[cut..]);
