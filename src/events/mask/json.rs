@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::argv::{mask_values, mask_words};
 use super::prefilter::is_secret_field;
-use super::{MASK, Masked, boundary, secrets};
+use super::public::is_public_name;
+use super::{MASK, Masked, bare, boundary, known_secrets};
 
 /// One JSON value without secrets, encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,11 @@ const OPAQUE: &[&str] = &[
     "encrypted_content",
 ];
 
+/// Fields that hold what was said or printed: a token alone there is no name.
+const SAID: &[&str] = &[
+    "body", "command", "content", "output", "prompt", "result", "stderr", "stdout", "text", "value",
+];
+
 impl MaskedJson {
     /// Masks every string of `value`, keys too; what is longer than
     /// `limit` bytes is cut, and says how long it was.
@@ -83,7 +89,8 @@ fn clean(value: &mut Value, field: &str, limit: usize) {
             if OPAQUE.contains(&field) || (NAMES.contains(&field) && is_identifier(text)) {
                 return;
             }
-            if is_secret_field(field, text) {
+            let is_said = SAID.contains(&field);
+            if is_secret_field(field, text) || (is_said && bare::is_whole(text.as_bytes())) {
                 MASK.clone_into(text);
                 return;
             }
@@ -91,12 +98,16 @@ fn clean(value: &mut Value, field: &str, limit: usize) {
                 let (rest, size) = told_size(text).unwrap_or((text, text.len()));
                 let head = Masked::beginning(rest, limit);
                 *text = format!("{}{ELLIPSIS}{size}{BYTES}", head.as_str());
+            } else if !is_said && !text.contains(' ') && is_public_name(field.as_bytes()) {
+                *text = Masked::of_name(std::mem::take(text)).into_string();
             } else {
                 *text = Masked::from_string(std::mem::take(text)).into_string();
             }
         }
         Value::Array(items) => {
-            mask_words(items);
+            if !is_public_name(field.as_bytes()) {
+                mask_words(items);
+            }
             for item in items {
                 clean(item, field, limit);
             }
@@ -104,7 +115,7 @@ fn clean(value: &mut Value, field: &str, limit: usize) {
         Value::Object(fields) => {
             let dirty: Vec<String> = fields
                 .keys()
-                .filter(|key| !secrets(key.as_bytes()).is_empty())
+                .filter(|key| !known_secrets(key.as_bytes()).is_empty())
                 .cloned()
                 .collect();
             for key in dirty {
@@ -140,7 +151,7 @@ pub fn is_identifier(text: &str) -> bool {
         && text.bytes().all(|b| {
             b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'#' | b'@')
         })
-        && secrets(text.as_bytes()).is_empty()
+        && known_secrets(text.as_bytes()).is_empty()
         && boundary(text, text.len()) == text.len()
 }
 

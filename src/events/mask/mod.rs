@@ -7,12 +7,15 @@
 
 mod argv;
 mod armour;
+mod bare;
 mod command;
 mod context;
 mod json;
 mod named;
 mod place;
 mod prefilter;
+mod public;
+mod random;
 mod shape;
 mod special;
 mod stand_in;
@@ -26,13 +29,25 @@ pub use text::{MASK, Masked, boundary};
 
 /// Where the secrets of `text` are, in order and apart from each other.
 pub fn secrets(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found = known(text);
+    bare::runs(text, |secret| found.push(secret));
+    merge(found)
+}
+
+/// The same without what is only known by its looks: for what may be a name, which
+/// is random too.
+fn known_secrets(text: &[u8]) -> Vec<Range<usize>> {
+    merge(known(text))
+}
+
+fn known(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     prefilter::candidates(text, |rule, at| {
         if let Some(secret) = rule.check(text, at) {
             found.push(secret);
         }
     });
-    merge(found)
+    found
 }
 
 fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {

@@ -1,10 +1,9 @@
 //! Text without secrets, as a type.
 
-use std::borrow::Cow;
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
-use super::secrets;
+use super::{known_secrets, secrets};
 
 /// What stands where a secret was.
 pub const MASK: &str = "[masked]";
@@ -19,16 +18,20 @@ pub struct Masked(String);
 impl Masked {
     /// Masks `text`.
     pub fn new(text: &str) -> Self {
-        Masked(masked(text).into_owned())
+        let found = secrets(text.as_bytes());
+        Masked(without(&found, text).unwrap_or_else(|| text.to_owned()))
     }
 
     /// Masks `text`, which stays where it is when there is nothing to mask.
     pub fn from_string(text: String) -> Self {
-        let changed = match masked(&text) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(clean) => Some(clean),
-        };
-        Masked(changed.unwrap_or(text))
+        let found = secrets(text.as_bytes());
+        Masked(without(&found, &text).unwrap_or(text))
+    }
+
+    /// Masks what may be a name: what is only random is none of a secret there.
+    pub(super) fn of_name(text: String) -> Self {
+        let found = known_secrets(text.as_bytes());
+        Masked(without(&found, &text).unwrap_or(text))
     }
 
     /// Masks bytes; what is not UTF-8 becomes U+FFFD.
@@ -95,10 +98,10 @@ pub fn boundary(text: &str, limit: usize) -> usize {
     at
 }
 
-fn masked(text: &str) -> Cow<'_, str> {
-    let secrets = secrets(text.as_bytes());
+/// `text` without `secrets`, when there are some.
+fn without(secrets: &[Range<usize>], text: &str) -> Option<String> {
     if secrets.is_empty() {
-        return Cow::Borrowed(text);
+        return None;
     }
     let mut clean = String::with_capacity(text.len());
     let mut from = 0;
@@ -115,7 +118,7 @@ fn masked(text: &str) -> Cow<'_, str> {
         from = end.max(start);
     }
     clean.push_str(&text[from..]);
-    Cow::Owned(clean)
+    Some(clean)
 }
 
 #[cfg(test)]

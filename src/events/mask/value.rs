@@ -322,8 +322,13 @@ fn is_path(value: &[u8]) -> bool {
 
 /// Whether most of it is words joined by signs or by capitals.
 fn is_wordy(value: &[u8]) -> bool {
+    let all = value.iter().filter(|b| b.is_ascii_alphanumeric()).count();
+    words_in(value) * 10 >= all * 6
+}
+
+/// How many of its letters belong to words.
+pub(super) fn words_in(value: &[u8]) -> usize {
     let mut in_words = 0;
-    let mut letters_and_digits = 0;
     let mut start = 0;
     for at in 0..=value.len() {
         let ends = at == value.len()
@@ -340,11 +345,8 @@ fn is_wordy(value: &[u8]) -> bool {
                 at + 1
             };
         }
-        if at < value.len() && value[at].is_ascii_alphanumeric() {
-            letters_and_digits += 1;
-        }
     }
-    in_words * 10 >= letters_and_digits * 6
+    in_words
 }
 
 /// One case, vowels between consonants as languages have them.

@@ -1,0 +1,161 @@
+//! Secrets that nothing names: a run of characters that only a machine makes, of which
+//! nothing around says that it is an id, a hash, an address or a piece of a file.
+
+use std::ops::Range;
+
+use super::place::{contains, run, run_back};
+use super::public::{is_public_name, is_public_place, is_public_prefix};
+use super::random::{is_random, is_token};
+
+/// The shortest and the longest run that is judged.
+const SHORTEST: usize = 20;
+const LONGEST: usize = 160;
+
+/// How many bytes in a row are looked at together.
+const WINDOW: usize = 8;
+
+/// Two windows lie so far apart that every run of the shortest length holds one.
+const STRIDE: usize = SHORTEST - WINDOW + 1;
+
+/// Calls `found` for each such run in `text`.
+///
+/// A run holds a window whole, and one that a machine made has there more than
+/// lower-case letters; so few windows of a common text are looked at twice.
+pub(super) fn runs(text: &[u8], mut found: impl FnMut(Range<usize>)) {
+    let mut at = 0;
+    let mut end = 0;
+    while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<WINDOW>) {
+        if may_be_random(u64::from_le_bytes(*eight)) && at >= end {
+            let whole = around(text, at);
+            end = whole.end;
+            if whole.len() >= SHORTEST
+                && whole.len() <= LONGEST
+                && let Some(secret) = check(text, whole)
+            {
+                found(secret);
+            }
+        }
+        at += STRIDE;
+    }
+}
+
+/// Whether eight bytes can lie inside of such a run: no control byte, space, quote or
+/// bracket among them, and not all of them lower-case letters.
+fn may_be_random(eight: u64) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x80 * ONES;
+    const LOWER: u64 = 0x60 * ONES;
+    let is_below = eight.wrapping_sub(0x2b * ONES) & !eight & TOPS != 0;
+    let is_high = eight & TOPS != 0;
+    !is_below && !is_high && eight & LOWER != LOWER
+}
+
+/// The run that holds `at`.
+fn around(text: &[u8], at: usize) -> Range<usize> {
+    let start = run_back(text, at, LONGEST + 1, is_token);
+    start..run(text, at, LONGEST + 1, is_token)
+}
+
+/// Whether all of `text` is one such run, which may be the name of something.
+pub(super) fn is_whole(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    (SHORTEST..=LONGEST).contains(&text.len())
+        && text.iter().all(|b| is_token(*b))
+        && is_random(text)
+        && !is_public_prefix(text)
+}
+
+fn check(text: &[u8], mut whole: Range<usize>) -> Option<Range<usize>> {
+    // `\n` and `\u003d` of an escape are no part of it.
+    if whole.start > 0 && text[whole.start - 1] == b'\\' {
+        whole.start += match text[whole.start] {
+            b'u' => 5,
+            _ => 1,
+        };
+    }
+    // `NAME=value` in one run: the value is what is judged.
+    let padding = run_back(text, whole.end, 3, |b| b == b'=');
+    let sign = text[whole.start..padding.max(whole.start)]
+        .iter()
+        .rposition(|b| *b == b'=');
+    if let Some(sign) = sign {
+        if is_public_name(&text[whole.start..whole.start + sign]) {
+            return None;
+        }
+        whole.start += sign;
+    }
+    // Signs around it belong to the text.
+    whole.start += text[whole.clone()]
+        .iter()
+        .take_while(|b| matches!(b, b'-' | b'=' | b'+' | b'/'))
+        .count();
+    if whole.len() < SHORTEST || whole.len() == text.trim_ascii().len() {
+        return None;
+    }
+    let value = &text[whole.clone()];
+    let is = is_random(value)
+        && !is_public_prefix(value)
+        && !is_public_place(text, &whole)
+        && !is_of_a_block(text, &whole);
+    is.then_some(whole)
+}
+
+/// A line of many such lines: a certificate, a public key, an attachment.
+fn is_of_a_block(text: &[u8], whole: &Range<usize>) -> bool {
+    let is_break = |at: usize| {
+        text.get(at)
+            .is_none_or(|b| matches!(b, b'\n' | b'\r' | b'\\'))
+    };
+    let start = run_back(text, whole.start, 20, |b| matches!(b, b' ' | b'\t'));
+    if !(start == 0 || is_break(start - 1) || text[..start].ends_with(b"\\n"))
+        || !is_break(whole.end)
+    {
+        return false;
+    }
+    let is_part = |line: &[u8]| {
+        let line = line.trim_ascii();
+        line.starts_with(b"-----")
+            || (line.len() >= 40 && line.iter().all(|b| is_token(*b)))
+            || contains(line, b"-----BEGIN")
+    };
+    let before = &text[run_back(text, start.saturating_sub(1), 200, |b| b != b'\n')..start];
+    let next = run(text, whole.end, 2, |b| matches!(b, b'\n' | b'\r'));
+    let after = &text[next..run(text, next, 200, |b| b != b'\n')];
+    is_part(before) || is_part(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<&str> {
+        let mut all = Vec::new();
+        runs(text.as_bytes(), |range| all.push(&text[range]));
+        all
+    }
+
+    #[test]
+    fn a_run_is_found_wherever_it_begins() {
+        let token = "8ULNHqzQgKujtR4tWHiIqeVs";
+        for pad in 0..40 {
+            let text = format!(
+                "{} x(\"{token}\")",
+                "a ".repeat(pad) + &" ".repeat(pad % 13)
+            );
+            assert_eq!(found(&text), [token], "{pad}");
+        }
+    }
+
+    #[test]
+    fn ids_hashes_and_names_are_left() {
+        for text in [
+            "id toolu_01SC4ASfUsaBu4JYvrLi3rMn done",
+            "\"integrity\": \"sha512-eQp906iE5rNo3oM1q1T5G2N9cddTHqNV5p60mucy9Smd6gPYJyq\"",
+            "AbstractSingletonProxyFactoryBean2Implementation3",
+            "https://docs.google.com/document/d/1UJQZVOr7v5yOjszPQ0FTDzrTS3cOX7WSSycLvoYkr6G/edit",
+            "8ULNHqzQgKujtR4tWHiIqeVs",
+        ] {
+            assert_eq!(found(text), [""; 0], "{text}");
+        }
+    }
+}
