@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::place::{contains, run, run_back};
+use super::prefilter::PLACES;
 use super::public::{is_public_name, is_public_place, is_public_prefix};
 use super::random::{is_random, is_token};
 
@@ -11,31 +12,42 @@ use super::random::{is_random, is_token};
 const SHORTEST: usize = 20;
 const LONGEST: usize = 160;
 
-/// How many bytes in a row are looked at together.
-const WINDOW: usize = 8;
+const _: () = assert!(2 * PLACES + size_of::<u64>() <= SHORTEST + 1);
 
-/// Two windows lie so far apart that every run of the shortest length holds one.
-const STRIDE: usize = SHORTEST - WINDOW + 1;
+/// The runs of a text, of which each window of eight bytes is shown in order, two looks
+/// apart: so close that every run of the shortest length holds one.
+pub(super) struct Runs<'a> {
+    text: &'a [u8],
+    /// Where the last run ended that was looked at.
+    end: usize,
+}
 
-/// Calls `found` for each such run in `text`.
-///
-/// A run holds a window whole, and one that a machine made has there more than
-/// lower-case letters; so few windows of a common text are looked at twice.
-pub(super) fn runs(text: &[u8], mut found: impl FnMut(Range<usize>)) {
-    let mut at = 0;
-    let mut end = 0;
-    while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<WINDOW>) {
-        if may_be_random(u64::from_le_bytes(*eight)) && at >= end {
-            let whole = around(text, at);
-            end = whole.end;
-            if whole.len() >= SHORTEST
-                && whole.len() <= LONGEST
-                && let Some(secret) = check(text, whole)
-            {
-                found(secret);
-            }
+impl<'a> Runs<'a> {
+    pub(super) fn of(text: &'a [u8]) -> Self {
+        Runs { text, end: 0 }
+    }
+
+    /// The secret that holds the window at `at`.
+    #[inline]
+    pub(super) fn look(&mut self, at: usize, eight: u64) -> Option<Range<usize>> {
+        if may_be_random(eight) && at >= self.end {
+            self.judge(at, eight)
+        } else {
+            None
         }
-        at += STRIDE;
+    }
+
+    #[inline(never)]
+    fn judge(&mut self, at: usize, eight: u64) -> Option<Range<usize>> {
+        if !eight.to_le_bytes().iter().all(|b| is_token(*b)) {
+            return None;
+        }
+        let whole = around(self.text, at);
+        self.end = whole.end;
+        (SHORTEST..=LONGEST)
+            .contains(&whole.len())
+            .then(|| check(self.text, whole))
+            .flatten()
     }
 }
 
@@ -129,9 +141,10 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<&str> {
-        let mut all = Vec::new();
-        runs(text.as_bytes(), |range| all.push(&text[range]));
-        all
+        super::super::secrets(text.as_bytes())
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
     }
 
     #[test]

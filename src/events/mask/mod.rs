@@ -29,25 +29,25 @@ pub use text::{MASK, Masked, boundary};
 
 /// Where the secrets of `text` are, in order and apart from each other.
 pub fn secrets(text: &[u8]) -> Vec<Range<usize>> {
-    let mut found = known(text);
-    bare::runs(text, |secret| found.push(secret));
+    let mut runs = bare::Runs::of(text);
+    let mut random = Vec::new();
+    let mut found = Vec::new();
+    prefilter::candidates(
+        text,
+        |rule, at| found.extend(rule.check(text, at)),
+        |at, eight| random.extend(runs.look(at, eight)),
+    );
+    found.append(&mut random);
     merge(found)
 }
 
 /// The same without what is only known by its looks: for what may be a name, which
 /// is random too.
 fn known_secrets(text: &[u8]) -> Vec<Range<usize>> {
-    merge(known(text))
-}
-
-fn known(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    prefilter::candidates(text, |rule, at| {
-        if let Some(secret) = rule.check(text, at) {
-            found.push(secret);
-        }
-    });
-    found
+    let rule = |rule: prefilter::Rule, at| found.extend(rule.check(text, at));
+    prefilter::candidates(text, rule, |_, _| {});
+    merge(found)
 }
 
 fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {

@@ -35,11 +35,12 @@ impl Rule {
 pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
     let name = name.as_bytes();
     let mut is = false;
-    candidates(name, |rule, at| {
+    let by_name = |rule, at| {
         if let Rule::Keyword(n) = rule {
             is = is || KEYWORDS[n].has_field(name, at, value);
         }
-    });
+    };
+    candidates(name, by_name, |_, _| {});
     is
 }
 
@@ -47,19 +48,19 @@ pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
 const BITS: u32 = 15;
 
 /// How many places are looked at together: the threes of bytes in eight.
-const PLACES: usize = 6;
+pub(super) const PLACES: usize = 6;
 
 /// How many rules there are.
 const COUNT: usize = SHAPES.len() + KEYWORDS.len() + SPECIALS.len();
-
-const _: () = assert!(COUNT < 255, "the number of a rule is a byte");
 
 /// Made when the program is built, so that a hook need not.
 static ANCHORS: Anchors = Anchors::new();
 
 struct Anchors {
-    /// By hash: the first of its rules plus one, or 0.
-    firsts: [u8; 1 << BITS],
+    /// By hash: the number of the group of rules plus one, or 0.
+    groups: [u8; 1 << BITS],
+    /// By group: the first of its rules.
+    firsts: [u16; 256],
     /// The rules with their anchors, those of one hash beside each other.
     rules: [(u32, Rule); COUNT],
 }
@@ -88,23 +89,35 @@ impl Anchors {
             rules[at] = (three, rule);
             n += 1;
         }
-        let mut firsts = [0; 1 << BITS];
-        let mut n = COUNT;
-        while n > 0 {
-            firsts[hash(rules[n - 1].0)] = n as u8;
-            n -= 1;
+        let mut groups = [0; 1 << BITS];
+        let mut firsts = [0; 256];
+        let (mut n, mut count) = (0, 0);
+        while n < COUNT {
+            let place = hash(rules[n].0);
+            if groups[place] == 0 {
+                assert!(count < 255, "the number of a group is a byte");
+                firsts[count] = n as u16;
+                count += 1;
+                groups[place] = count as u8;
+            }
+            n += 1;
         }
-        Anchors { firsts, rules }
+        Anchors {
+            groups,
+            firsts,
+            rules,
+        }
     }
 
     /// Tries the rules of `three`, which stands at `at`.
     fn look(&self, three: u32, at: usize, found: &mut impl FnMut(Rule, usize)) {
-        let first = usize::from(self.firsts[hash(three)]);
-        if first == 0 {
+        let group = usize::from(self.groups[hash(three)]);
+        if group == 0 {
             return;
         }
+        let first = usize::from(self.firsts[group - 1]);
         let folded = folded(three);
-        for (anchor, rule) in &self.rules[first - 1..] {
+        for (anchor, rule) in &self.rules[first..] {
             if *anchor == folded {
                 found(*rule, at);
             } else if hash(*anchor) != hash(three) {
@@ -114,20 +127,30 @@ impl Anchors {
     }
 }
 
-/// Calls `found` for each rule whose anchor stands at a place of `text`.
-pub(super) fn candidates(text: &[u8], mut found: impl FnMut(Rule, usize)) {
+/// Calls `found` for each rule whose anchor stands at a place of `text`, and `window`
+/// with eight bytes of each second look, in which a long run shows itself.
+pub(super) fn candidates(
+    text: &[u8],
+    mut found: impl FnMut(Rule, usize),
+    mut window: impl FnMut(usize, u64),
+) {
     let mut at = 0;
+    let mut is_second = false;
     while let Some(eight) = text[at..].first_chunk::<8>() {
         let eight = u64::from_le_bytes(*eight);
         let mut any = 0;
         for place in 0..PLACES {
-            any |= ANCHORS.firsts[hash((eight >> (8 * place)) as u32)];
+            any |= ANCHORS.groups[hash((eight >> (8 * place)) as u32)];
         }
         if any != 0 {
             for place in 0..PLACES {
                 ANCHORS.look((eight >> (8 * place)) as u32, at + place, &mut found);
             }
         }
+        if is_second {
+            window(at, eight);
+        }
+        is_second = !is_second;
         at += PLACES;
     }
     for (place, three) in text.windows(3).enumerate().skip(at) {
