@@ -12,8 +12,10 @@ mod command;
 mod context;
 mod json;
 mod named;
+mod piped;
 mod place;
 mod prefilter;
+mod program;
 mod public;
 mod random;
 mod shape;
@@ -34,7 +36,7 @@ pub fn secrets(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     prefilter::candidates(
         text,
-        |rule, at| found.extend(rule.check(text, at)),
+        |rule, at| rule.check(text, at, &mut found),
         |at, eight| random.extend(runs.look(at, eight)),
     );
     found.append(&mut random);
@@ -45,7 +47,7 @@ pub fn secrets(text: &[u8]) -> Vec<Range<usize>> {
 /// is random too.
 fn known_secrets(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let rule = |rule: prefilter::Rule, at| found.extend(rule.check(text, at));
+    let rule = |rule: prefilter::Rule, at| rule.check(text, at, &mut found);
     prefilter::candidates(text, rule, |_, _| {});
     merge(found)
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::context::KEYWORDS;
 use super::place::three_of;
+use super::program::PROGRAMS;
 use super::shape::SHAPES;
 use super::special::SPECIALS;
 
@@ -18,15 +19,17 @@ pub(super) enum Rule {
     Shape(usize),
     Keyword(usize),
     Special(usize),
+    Program(usize),
 }
 
 impl Rule {
-    /// The secret near `at`, where the anchor begins.
-    pub(super) fn check(self, text: &[u8], at: usize) -> Option<Range<usize>> {
+    /// The secrets near `at`, where the anchor begins.
+    pub(super) fn check(self, text: &[u8], at: usize, found: &mut Vec<Range<usize>>) {
         match self {
-            Rule::Shape(n) => SHAPES[n].check(text, at),
-            Rule::Keyword(n) => KEYWORDS[n].check(text, at),
-            Rule::Special(n) => (SPECIALS[n].check)(text, at),
+            Rule::Shape(n) => found.extend(SHAPES[n].check(text, at)),
+            Rule::Keyword(n) => found.extend(KEYWORDS[n].check(text, at)),
+            Rule::Special(n) => found.extend((SPECIALS[n].check)(text, at)),
+            Rule::Program(n) => PROGRAMS[n].check(text, at, found),
         }
     }
 }
@@ -50,16 +53,24 @@ const BITS: u32 = 15;
 /// How many places are looked at together: the threes of bytes in eight.
 pub(super) const PLACES: usize = 6;
 
+/// How many hashes are of one group, so that the number of a group is a byte.
+const TOGETHER: usize = 3;
+
 /// How many rules there are.
-const COUNT: usize = SHAPES.len() + KEYWORDS.len() + SPECIALS.len();
+const COUNT: usize = OF_SPECIALS + SPECIALS.len();
+
+/// Where those of each kind begin.
+const OF_KEYWORDS: usize = SHAPES.len();
+const OF_PROGRAMS: usize = OF_KEYWORDS + KEYWORDS.len();
+const OF_SPECIALS: usize = OF_PROGRAMS + PROGRAMS.len();
 
 /// Made when the program is built, so that a hook need not.
 static ANCHORS: Anchors = Anchors::new();
 
 struct Anchors {
-    /// By hash: the number of the group of rules plus one, or 0.
+    /// By hash: the number of its group of rules plus one, or 0.
     groups: [u8; 1 << BITS],
-    /// By group: the first of its rules.
+    /// By group: the first of its rules; they go on to the first of the next.
     firsts: [u16; 256],
     /// The rules with their anchors, those of one hash beside each other.
     rules: [(u32, Rule); COUNT],
@@ -70,13 +81,16 @@ impl Anchors {
         let mut rules = [(0, Rule::Shape(0)); COUNT];
         let mut n = 0;
         while n < COUNT {
-            let (anchor, rule) = if n < SHAPES.len() {
+            let (anchor, rule) = if n < OF_KEYWORDS {
                 (SHAPES[n].anchor(), Rule::Shape(n))
-            } else if n < SHAPES.len() + KEYWORDS.len() {
-                let n = n - SHAPES.len();
+            } else if n < OF_PROGRAMS {
+                let n = n - OF_KEYWORDS;
                 (KEYWORDS[n].anchor(), Rule::Keyword(n))
+            } else if n < OF_SPECIALS {
+                let n = n - OF_PROGRAMS;
+                (PROGRAMS[n].anchor(), Rule::Program(n))
             } else {
-                let n = n - SHAPES.len() - KEYWORDS.len();
+                let n = n - OF_SPECIALS;
                 (three_of(SPECIALS[n].anchor, 0), Rule::Special(n))
             };
             let three = folded(number(&anchor));
@@ -90,15 +104,18 @@ impl Anchors {
             n += 1;
         }
         let mut groups = [0; 1 << BITS];
-        let mut firsts = [0; 256];
-        let (mut n, mut count) = (0, 0);
+        let mut firsts = [COUNT as u16; 256];
+        let (mut n, mut hashes) = (0, 0);
         while n < COUNT {
             let place = hash(rules[n].0);
             if groups[place] == 0 {
-                assert!(count < 255, "the number of a group is a byte");
-                firsts[count] = n as u16;
-                count += 1;
-                groups[place] = count as u8;
+                let group = hashes / TOGETHER;
+                assert!(group < 254, "the number of a group is a byte");
+                if hashes % TOGETHER == 0 {
+                    firsts[group] = n as u16;
+                }
+                hashes += 1;
+                groups[place] = group as u8 + 1;
             }
             n += 1;
         }
@@ -115,13 +132,11 @@ impl Anchors {
         if group == 0 {
             return;
         }
-        let first = usize::from(self.firsts[group - 1]);
+        let [first, end] = [group - 1, group].map(|n| usize::from(self.firsts[n]));
         let folded = folded(three);
-        for (anchor, rule) in &self.rules[first..] {
+        for (anchor, rule) in &self.rules[first..end] {
             if *anchor == folded {
                 found(*rule, at);
-            } else if hash(*anchor) != hash(three) {
-                break;
             }
         }
     }

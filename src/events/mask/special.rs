@@ -10,7 +10,7 @@ use super::context::{bearer, pass_field};
 use super::place::{begins_at, contains, has_word_at, line_before, run, run_back};
 use super::stand_in::is_placeholder;
 use super::value::{Form, Promise, is_machine_made, is_secret};
-use super::{armour, command};
+use super::{armour, command, piped};
 
 /// A rule in code, with three bytes that all its matches contain.
 pub(super) struct Special {
@@ -60,18 +60,15 @@ pub(super) const SPECIALS: &[Special] = &[
     special("8q~", azure_client),
     special("7q~", azure_client),
     special("sig", shared_access),
-    special(" -p", command::password_flag),
-    special(" -u", command::user_flag),
-    special(" -a", command::auth_flag),
-    special(" -w", command::ldap_flag),
     special("epa", command::store_flag),
     special("ypa", command::store_flag),
-    special("ss:", command::openssl_pass),
-    special("tpa", command::web_password),
-    special("chp", command::piped_password),
-    special("-as", command::plain_text),
-    special("y '", command::of_role),
-    special("d '", command::of_role),
+    special("ech", piped::piped),
+    special("pri", piped::piped),
+    special("<<<", piped::here_string),
+    special("\\r\"", piped::sent),
+    special("-as", piped::plain_text),
+    special("y '", piped::of_role),
+    special("d '", piped::of_role),
     special("mta", discord),
     special("mte", discord),
     special("mti", discord),
