@@ -215,13 +215,20 @@ pub(super) fn store_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_given(text, &word).then_some(word)
 }
 
-/// `-auth user:…`.
+/// `-auth user:…`, `stats auth user:…`.
 pub(super) fn auth_pair(text: &[u8], at: usize) -> Option<Range<usize>> {
-    if !has_word_at(text, at.checked_sub(2)?, "-auth ") {
+    let start = at.checked_sub(2)?;
+    if !has_word_at(text, start, "-auth ") && !has_word_at(text, start, " auth ") {
         return None;
     }
     let word = shell_word(text, at + 4);
     let colon = text[word.clone()].iter().position(|b| *b == b':')?;
     let secret = word.start + colon + 1..word.end;
-    is_given(text, &secret).then_some(secret)
+    let form = if text[start] == b'-' {
+        Form::Setting
+    } else {
+        Form::Loose
+    };
+    let is = is_secret(text.get(secret.clone())?, Promise::Password, form);
+    (is && is_given(text, &secret)).then_some(secret)
 }

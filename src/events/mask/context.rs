@@ -4,8 +4,11 @@
 use std::ops::Range;
 
 use super::named::Named;
-use super::place::{begins_at, has_word_at, is_word, run, run_back, three_of};
+use super::place::{
+    begins_at, contains, has_word_at, is_word, line_before, run, run_back, three_of,
+};
 use super::value::{Form, Promise, is_machine_made, is_made_up, is_secret};
+use super::{column, printed};
 
 /// A word that names secrets.
 #[derive(Debug)]
@@ -76,6 +79,12 @@ const KEYS: &[&str] = &[
     "unseal",
     "recovery",
     "preshared",
+    "setup",
+    "wallet",
+    "instrumentation",
+    "ingestion",
+    "sending",
+    "trial",
 ];
 
 /// The names, each with where its three rarest letters begin.
@@ -91,6 +100,23 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     word("credential", 2, Promise::Secret),
     word("token", 1, Promise::Token),
     word("_auth", 0, Promise::Token),
+    word("passwort", 4, Promise::Password),
+    word("kennwort", 3, Promise::Password),
+    word("contraseña", 4, Promise::Password),
+    word("mot de passe", 2, Promise::Password),
+    word("senha", 1, Promise::Password),
+    word("wachtwoord", 3, Promise::Password),
+    word("lösenord", 4, Promise::Password),
+    word("hasło", 1, Promise::Password),
+    word("пароль", 0, Promise::Password),
+    word("密码", 0, Promise::Password),
+    word("パスワード", 0, Promise::Password),
+    word("requirepass", 2, Promise::Password),
+    word("masterauth", 4, Promise::Password),
+    word("storepass", 4, Promise::Password),
+    word("_salt", 0, Promise::Token),
+    word("x-honeycomb-team", 0, Promise::Token),
+    word("x-jfrog-art-api", 2, Promise::Token),
     Keyword {
         word: "key",
         anchor: 0,
@@ -148,9 +174,30 @@ impl Keyword {
         three_of(self.word, self.anchor)
     }
 
-    /// The value of the name whose anchor is at `at`.
-    pub(super) fn check(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
-        let start = at.checked_sub(self.anchor)?;
+    /// The values of the name whose anchor is at `at`.
+    pub(super) fn check(&self, text: &[u8], at: usize, found: &mut Vec<Range<usize>>) {
+        let Some(start) = at.checked_sub(self.anchor) else {
+            return;
+        };
+        let Some(name) = self.name(text, start) else {
+            return;
+        };
+        if let Some(value) = self.beside(text, &name) {
+            found.push(value);
+            return;
+        }
+        let below = printed::below(text, start);
+        let is_one = below.is_some();
+        found.extend(below);
+        if !is_one {
+            let is =
+                |value: &Range<usize>| is_secret(&text[value.clone()], self.promise, Form::Loose);
+            found.extend(column::below(text, &name).into_iter().filter(is));
+        }
+    }
+
+    /// The name around the word at `start`.
+    fn name(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
         if !has_word_at(text, start, self.word) {
             return None;
         }
@@ -160,10 +207,18 @@ impl Keyword {
         if !self.is_named(text, name_start, start) || !self.has_ending(&text[end..name_end]) {
             return None;
         }
+        // The place of a secret in a store.
+        let is_listed =
+            text[..name_start].ends_with(b":") && contains(&line_before(text, start)[..], b"arn:");
+        (!is_listed).then_some(name_start..name_end)
+    }
+
+    fn beside(&self, text: &[u8], name: &Range<usize>) -> Option<Range<usize>> {
         let place = Named {
             text,
-            name: name_start..name_end,
+            name: name.clone(),
         };
+        let name_end = name.end;
         if place.byte(name_end) == b'(' {
             // Given to a call of that name: only what no text is.
             let (value, _) = place.quoted(name_end + 1)?;

@@ -5,16 +5,21 @@
 //! A scan for rare three-byte fragments costs less than a nanosecond a byte; only
 //! where one is found do the precise rules look, and only at that place.
 
+mod address;
 mod argv;
 mod armour;
 mod bare;
+mod call;
+mod column;
 mod command;
 mod context;
 mod json;
+mod loose;
 mod named;
 mod piped;
 mod place;
 mod prefilter;
+mod printed;
 mod program;
 mod public;
 mod random;

@@ -40,6 +40,8 @@ impl Named<'_> {
         let bracket = run(self.text, closed, 1, |b| b == b']');
         let after = self.skip_blanks(bracket);
         match self.byte(after) {
+            // `"password" :show="…"`: an attribute follows.
+            b':' if was_quoted && after > closed && is_word(self.byte(after + 1)) => None,
             b'=' | b':' => self.after_sign(after),
             b'?' if self.byte(after + 1) == b'=' || self.byte(after + 1) == b':' => {
                 self.after_sign(after + 1)
@@ -63,7 +65,9 @@ impl Named<'_> {
                 if is_name && self.text[value.clone()].eq_ignore_ascii_case(b"value") {
                     return self.quoted(self.skip_blanks(colon + 1));
                 }
-                (!is_name).then_some((value, form))
+                let is_more = self.byte(self.skip_quotes(value.end)) == b',';
+                let is_dense = self.text[value.clone()].iter().any(u8::is_ascii_digit);
+                (!is_name && (is_dense || !is_more)).then_some((value, form))
             }
             // Unseal Key 1: …
             b'0'..=b'9' if after > self.name.end && self.byte(self.skip_number(after)) == b':' => {
@@ -89,7 +93,7 @@ impl Named<'_> {
             _ if after > self.name.end && (flag || self.is_listed()) => {
                 self.written(after, Form::Setting)
             }
-            _ => None,
+            _ => self.loose(closed).map(|value| (value, Form::Loose)),
         }
     }
 

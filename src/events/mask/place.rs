@@ -31,7 +31,8 @@ pub(super) fn has_word_at(text: &[u8], at: usize, word: &str) -> bool {
         .is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// The end of the run of bytes from `from` that `is_part` accepts, at most `limit` bytes on.
+/// The end of the run of bytes from `from` that `is_part` accepts, at most `limit` bytes on;
+/// never behind the text.
 pub(super) fn run(text: &[u8], from: usize, limit: usize, is_part: impl Fn(u8) -> bool) -> usize {
     let end = text.len().min(from.saturating_add(limit));
     text[from.min(end)..end]

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::call::CALLS;
 use super::context::KEYWORDS;
 use super::place::three_of;
 use super::program::PROGRAMS;
@@ -20,6 +21,7 @@ pub(super) enum Rule {
     Keyword(usize),
     Special(usize),
     Program(usize),
+    Call(usize),
 }
 
 impl Rule {
@@ -27,9 +29,10 @@ impl Rule {
     pub(super) fn check(self, text: &[u8], at: usize, found: &mut Vec<Range<usize>>) {
         match self {
             Rule::Shape(n) => found.extend(SHAPES[n].check(text, at)),
-            Rule::Keyword(n) => found.extend(KEYWORDS[n].check(text, at)),
+            Rule::Keyword(n) => KEYWORDS[n].check(text, at, found),
             Rule::Special(n) => found.extend((SPECIALS[n].check)(text, at)),
             Rule::Program(n) => PROGRAMS[n].check(text, at, found),
+            Rule::Call(n) => CALLS[n].check(text, at, found),
         }
     }
 }
@@ -62,7 +65,8 @@ const COUNT: usize = OF_SPECIALS + SPECIALS.len();
 /// Where those of each kind begin.
 const OF_KEYWORDS: usize = SHAPES.len();
 const OF_PROGRAMS: usize = OF_KEYWORDS + KEYWORDS.len();
-const OF_SPECIALS: usize = OF_PROGRAMS + PROGRAMS.len();
+const OF_CALLS: usize = OF_PROGRAMS + PROGRAMS.len();
+const OF_SPECIALS: usize = OF_CALLS + CALLS.len();
 
 /// Made when the program is built, so that a hook need not.
 static ANCHORS: Anchors = Anchors::new();
@@ -86,9 +90,12 @@ impl Anchors {
             } else if n < OF_PROGRAMS {
                 let n = n - OF_KEYWORDS;
                 (KEYWORDS[n].anchor(), Rule::Keyword(n))
-            } else if n < OF_SPECIALS {
+            } else if n < OF_CALLS {
                 let n = n - OF_PROGRAMS;
                 (PROGRAMS[n].anchor(), Rule::Program(n))
+            } else if n < OF_SPECIALS {
+                let n = n - OF_CALLS;
+                (CALLS[n].anchor(), Rule::Call(n))
             } else {
                 let n = n - OF_SPECIALS;
                 (three_of(SPECIALS[n].anchor, 0), Rule::Special(n))

@@ -211,6 +211,7 @@ pub(super) const SHAPES: &[Shape] = &[
     at(1, open("pnu_", Alnum, 36)), // Prefect
     at(4, open("pypi-AgE", Url, 50)),
     open("pul-", Hex, 40),
+    open("nsec1", Alnum, 50), // Nostr
     wordy("rdme_", Alnum, 50),
     wordy("rnd_", Alnum, 24), // Render
     wordy("re_", Url, 24),    // Resend

@@ -10,7 +10,7 @@ use super::context::{bearer, pass_field};
 use super::place::{begins_at, contains, has_word_at, line_before, run, run_back};
 use super::stand_in::is_placeholder;
 use super::value::{Form, Promise, is_machine_made, is_secret};
-use super::{armour, command, piped};
+use super::{address, armour, command, piped, printed};
 
 /// A rule in code, with three bytes that all its matches contain.
 pub(super) struct Special {
@@ -30,9 +30,44 @@ pub(super) const SPECIALS: &[Special] = &[
     special("eyj", json_web_token),
     special("eyj", armour::encoded_logins),
     special("\"d\"", armour::web_key),
-    special("://", url),
-    special("re=", url_signature),
-    special("de=", url_signature),
+    special("://", address::url),
+    special("re=", address::query),
+    special("de=", address::query),
+    special("ey=", address::query),
+    special("id=", address::query),
+    special("th=", address::query),
+    special("ig=", address::query),
+    special("ac=", address::query),
+    special("e:t", address::oracle),
+    special("]:5", address::mail_map),
+    special("]:4", address::mail_map),
+    special("]:2", address::mail_map),
+    special(" / ", address::login_pair),
+    special("e\t/", address::cookie_file),
+    special("e64", printed::command),
+    special("vke", printed::command),
+    special("nss", printed::command),
+    special("pwg", printed::command),
+    special("ss ", printed::command),
+    special("p r", printed::command),
+    special("t_p", printed::command),
+    special("t-p", printed::command),
+    special("gpa", printed::command),
+    special("nke", printed::command),
+    special("ura", printed::command),
+    special("nyk", printed::command),
+    special("oam", printed::command),
+    special("-fi", printed::command),
+    special("idg", printed::command),
+    special("kpa", printed::command),
+    special("w v", printed::announced),
+    special("mne", printed::phrase),
+    special("phr", printed::phrase),
+    special("see", printed::phrase),
+    special("id.", printed::numbers),
+    special("eyp", printed::numbers),
+    special("lan", printed::numbers),
+    special("t8a", printed::numbers),
     special("riz", authorization),
     special("rer", bearer),
     special("uth", registry_login),
@@ -57,6 +92,7 @@ pub(super) const SPECIALS: &[Special] = &[
     special("-us", mailchimp),
     special("pat", airtable),
     special("asv", terraform),
+    special("ult", made_password),
     special("8q~", azure_client),
     special("7q~", azure_client),
     special("sig", shared_access),
@@ -100,59 +136,6 @@ fn json_web_token(text: &[u8], at: usize) -> Option<Range<usize>> {
         parts += 1;
     }
     (parts >= 2 && end - at >= 36).then_some(at..end)
-}
-
-fn url(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let from = at + 3;
-    let end = run(text, from, 2048, |b| {
-        !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\')
-    });
-    let rest = &text[from..end];
-    if rest.starts_with(b"hooks.slack.com/services/")
-        || contains(&rest[..rest.len().min(60)], b"discord.com/api/webhooks/")
-        || contains(&rest[..rest.len().min(60)], b"discordapp.com/api/webhooks/")
-        || contains(&rest[..rest.len().min(60)], b"alchemy.com/v2/")
-        || contains(&rest[..rest.len().min(60)], b"infura.io/v3/")
-    {
-        let last = rest.iter().rposition(|b| *b == b'/')?;
-        let secret = run(rest, last + 1, 200, is_base64url);
-        let scheme = run_back(text, at, 8, |b| b.is_ascii_alphabetic());
-        return (secret - last > 16 && !is_placeholder(&rest[last..secret]))
-            .then_some(scheme..from + secret);
-    }
-    let authority = rest
-        .iter()
-        .position(|b| matches!(b, b'/' | b'?' | b'#'))
-        .unwrap_or(rest.len());
-    // A password may hold a slash by mistake; then the `@` comes after it.
-    let last = rest[..authority].iter().rposition(|b| *b == b'@')?;
-    let user = &rest[..last];
-    match user.iter().position(|b| *b == b':') {
-        Some(colon) => {
-            let secret = &user[colon + 1..];
-            let stands_in = [
-                "password",
-                "pass",
-                "passwd",
-                "pw",
-                "pwd",
-                "secret",
-                "token",
-                "user",
-                "x-oauth-basic",
-            ]
-            .iter()
-            .any(|word| secret.eq_ignore_ascii_case(word.as_bytes()));
-            let reference = user[..colon].starts_with(b"<")
-                || secret.starts_with(b"$")
-                || secret.starts_with(b"{")
-                || secret.starts_with(b"%s")
-                || secret.starts_with(b"*");
-            (!secret.is_empty() && !stands_in && !reference && !is_placeholder(secret))
-                .then_some(from + colon + 1..from + last)
-        }
-        None => is_machine_made(user).then_some(from..from + last),
-    }
 }
 
 fn authorization(text: &[u8], at: usize) -> Option<Range<usize>> {
@@ -264,6 +247,20 @@ fn azure_client(text: &[u8], at: usize) -> Option<Range<usize>> {
         .then_some(start..end)
 }
 
+/// `"result": "…"` of a password that Terraform made.
+fn made_password(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at.checked_sub(3)?;
+    if !has_word_at(text, start, "result\"") {
+        return None;
+    }
+    let from = run(text, at + 4, 6, |b| matches!(b, b':' | b' ' | b'"'));
+    let end = run(text, from, 500, |b| b != b'"' && b != b'\n');
+    let before = &text[at.saturating_sub(600)..at];
+    (contains(before, b"random_password") || contains(before, b"random_string"))
+        .then_some(from..end)
+        .filter(|secret| is_secret(&text[secret.clone()], Promise::Password, Form::Quoted))
+}
+
 /// `sig=…` of a shared access signature.
 fn shared_access(text: &[u8], at: usize) -> Option<Range<usize>> {
     if !text[at..].starts_with(b"sig=")
@@ -277,25 +274,6 @@ fn shared_access(text: &[u8], at: usize) -> Option<Range<usize>> {
         b.is_ascii_alphanumeric() || matches!(b, b'%' | b'+' | b'/' | b'=' | b'-' | b'_')
     });
     is_machine_made(&text[at + 4..end]).then_some(at + 4..end)
-}
-
-/// `?code=…`, `&X-Amz-Signature=…`: what makes an address a permission.
-fn url_signature(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let value = at + 3;
-    let name = run_back(text, value - 1, 24, |b| is_base64url(b) || b == b'.');
-    let lower = text[name..value - 1].to_ascii_lowercase();
-    let is_asked = name
-        .checked_sub(1)
-        .is_some_and(|n| matches!(text[n], b'?' | b'&'));
-    if !is_asked || !(lower == b"code" || lower.ends_with(b"signature")) {
-        return None;
-    }
-    let end = run(text, value, 1024, |b| {
-        b.is_ascii_alphanumeric()
-            || matches!(b, b'%' | b'+' | b'/' | b'=' | b'-' | b'_' | b'.' | b'~')
-    });
-    let secret = &text[value..end];
-    (is_machine_made(secret) && !is_placeholder(secret)).then_some(value..end)
 }
 
 /// `AUTH PLAIN …` of mail.
@@ -313,10 +291,15 @@ fn mail_login(text: &[u8], at: usize) -> Option<Range<usize>> {
     (login.len() >= 8 && login.contains(&0)).then_some(value..end)
 }
 
+/// Whether the line holds cookies.
+fn is_of_cookies(text: &[u8], at: usize) -> bool {
+    let line = line_before(text, at).to_ascii_lowercase();
+    contains(&line, b"cookie") || contains(&line, b"-b '") || contains(&line, b"-b \"")
+}
+
 /// The id of a session, where cookies are.
 fn cookie(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let line = line_before(text, at);
-    if !contains(line, b"ookie") {
+    if !is_of_cookies(text, at) {
         return None;
     }
     let name = run_back(text, at, 40, |b| is_base64url(b) || b == b'.');
@@ -341,9 +324,7 @@ fn cookie(text: &[u8], at: usize) -> Option<Range<usize>> {
 fn session_cookie(text: &[u8], at: usize) -> Option<Range<usize>> {
     let name = run_back(text, at + 2, 40, |b| is_base64url(b) || b == b'.');
     let lower = text[name..at + 2].to_ascii_lowercase();
-    if !(lower.ends_with(b"session") || lower.ends_with(b"auth"))
-        || !contains(&line_before(text, at).to_ascii_lowercase(), b"cookie")
-    {
+    if !(lower.ends_with(b"session") || lower.ends_with(b"auth")) || !is_of_cookies(text, at) {
         return None;
     }
     let end = run(text, at + 3, 1024, |b| {

@@ -21,6 +21,8 @@ pub(super) enum Form {
     Quoted,
     /// `NAME=value` without spaces, as in a settings file or on a command line.
     Setting,
+    /// Where also other things stand: only what has a digit and a letter is one.
+    Loose,
     /// Anything else: `name: value`, `name = value`.
     Bare,
 }
@@ -152,7 +154,8 @@ pub(super) fn is_machine_made(value: &[u8]) -> bool {
     }
     let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
     let letters = value.iter().filter(|b| b.is_ascii_alphabetic()).count();
-    if letters == 0 || (digits == 0 && !is_mixed(value)) {
+    // More than the one of a time.
+    if letters * 12 < value.len() || (digits == 0 && !is_mixed(value)) {
         return false;
     }
     distinct(value) >= 8 && !is_wordy(value)
@@ -194,6 +197,10 @@ fn is_password(value: &[u8], form: Form) -> bool {
         // A label or a sentence, unless it has what sentences lack.
         return form == Form::Quoted && digits && !ends_like_prose(value) && !value.contains(&b'%');
     }
+    if form == Form::Loose {
+        let dense = digits && letters >= 2 && value.len() >= 8 && !is_code(value);
+        return dense && !is_path(value) && !value.contains(&b'%') && !names_itself(value);
+    }
     if form == Form::Bare && is_code(value) {
         return false;
     }
@@ -225,7 +232,7 @@ fn is_password(value: &[u8], form: Form) -> bool {
                 && !is_label(value)
         }
         Form::Setting => value.len() >= 6 && !is_path(value),
-        Form::Bare => false,
+        Form::Bare | Form::Loose => false,
     }
 }
 
