@@ -116,9 +116,11 @@ fn check(text: &[u8], mut whole: Range<usize>) -> Option<Range<usize>> {
 fn is_of_a_block(text: &[u8], whole: &Range<usize>) -> bool {
     let is_break = |at: usize| {
         text.get(at)
-            .is_none_or(|b| matches!(b, b'\n' | b'\r' | b'\\'))
+            .is_none_or(|b| matches!(b, b'\n' | b'\r' | b'\\' | b'<' | b'>'))
     };
-    let start = run_back(text, whole.start, 20, |b| matches!(b, b' ' | b'\t'));
+    let start = run_back(text, whole.start, 20, |b| {
+        matches!(b, b' ' | b'\t' | b'+' | b'/' | b'-' | b'=')
+    });
     if !(start == 0 || is_break(start - 1) || text[..start].ends_with(b"\\n"))
         || !is_break(whole.end)
     {

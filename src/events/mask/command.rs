@@ -118,7 +118,14 @@ fn part_of(text: &[u8], part: Part, word: Range<usize>) -> Option<Range<usize>> 
     };
     match part {
         Part::Behind(sign) => behind(sign),
-        Part::Pairs => behind(b'='),
+        Part::Pairs => {
+            let name = run(text, word.start, 80, |b| {
+                is_word(b) || matches!(b, b'-' | b'.')
+            });
+            (text.get(name) == Some(&b'=') && name > word.start)
+                .then(|| behind(b'='))
+                .flatten()
+        }
         Part::Pass => said.starts_with(b"pass:").then(|| behind(b':')).flatten(),
         Part::Login(sign) => {
             let end = said.iter().rposition(|b| *b == b'@')?;

@@ -70,6 +70,11 @@ pub(super) fn piped(text: &[u8], at: usize) -> Option<Range<usize>> {
     secret_for(text, word, bar)
 }
 
+/// The same of `printf`, whose anchor is its end.
+pub(super) fn formatted(text: &[u8], at: usize) -> Option<Range<usize>> {
+    piped(text, at.checked_sub(3)?)
+}
+
 /// `command <<< …`.
 pub(super) fn here_string(text: &[u8], at: usize) -> Option<Range<usize>> {
     let word = Words { text, at: at + 3 }.next()?;

@@ -180,8 +180,8 @@ pub(super) const SHAPES: &[Shape] = &[
     at(3, wordy("pat-eu1-", Url, 30)),
     at(1, wordy("ion_", Alnum, 40)),
     wordy("jina_", Url, 40),
-    open("lin_api_", Alnum, 36), // Linear
-    open("lin_oauth_", Alnum, 36),
+    at(2, open("lin_api_", Alnum, 36)), // Linear
+    at(2, open("lin_oauth_", Alnum, 36)),
     wordy("LTAI", Alnum, 16), // Alibaba
     open("key-", Hex, 32),    // Mailgun
     at(2, open("pubkey-", Hex, 32)),
@@ -192,7 +192,7 @@ pub(super) const SHAPES: &[Shape] = &[
     at(1, open("NRSP-", Alnum, 30)),
     open("npm_", Alnum, 34),
     open("ntn_", Alnum, 40),
-    at(4, wordy("secret_", Alnum, 40)),
+    at(1, wordy("secret_", Alnum, 40)),
     open("nfp_", Alnum, 30), // Netlify
     open("nvapi-", Url, 50),
     open("sk-proj-", Url, 40), // OpenAI

@@ -48,13 +48,13 @@ pub(super) const SPECIALS: &[Special] = &[
     special("vke", printed::command),
     special("nss", printed::command),
     special("pwg", printed::command),
-    special("ss ", printed::command),
+    special("pas", printed::command),
     special("p r", printed::command),
     special("t_p", printed::command),
     special("t-p", printed::command),
     special("gpa", printed::command),
-    special("nke", printed::command),
-    special("ura", printed::command),
+    special("wg ", printed::command),
+    special("/ur", printed::command),
     special("nyk", printed::command),
     special("oam", printed::command),
     special("-fi", printed::command),
@@ -64,9 +64,9 @@ pub(super) const SPECIALS: &[Special] = &[
     special("mne", printed::phrase),
     special("phr", printed::phrase),
     special("see", printed::phrase),
-    special("id.", printed::numbers),
+    special("d.j", printed::numbers),
     special("eyp", printed::numbers),
-    special("lan", printed::numbers),
+    special("ola", printed::numbers),
     special("t8a", printed::numbers),
     special("riz", authorization),
     special("rer", bearer),
@@ -92,14 +92,14 @@ pub(super) const SPECIALS: &[Special] = &[
     special("-us", mailchimp),
     special("pat", airtable),
     special("asv", terraform),
-    special("ult", made_password),
+    special("lt\"", made_password),
     special("8q~", azure_client),
     special("7q~", azure_client),
     special("sig", shared_access),
     special("epa", command::store_flag),
     special("ypa", command::store_flag),
     special("ech", piped::piped),
-    special("pri", piped::piped),
+    special("ntf", piped::formatted),
     special("<<<", piped::here_string),
     special("\\r\"", piped::sent),
     special("-as", piped::plain_text),
@@ -249,11 +249,11 @@ fn azure_client(text: &[u8], at: usize) -> Option<Range<usize>> {
 
 /// `"result": "…"` of a password that Terraform made.
 fn made_password(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let start = at.checked_sub(3)?;
+    let start = at.checked_sub(4)?;
     if !has_word_at(text, start, "result\"") {
         return None;
     }
-    let from = run(text, at + 4, 6, |b| matches!(b, b':' | b' ' | b'"'));
+    let from = run(text, at + 3, 6, |b| matches!(b, b':' | b' ' | b'"'));
     let end = run(text, from, 500, |b| b != b'"' && b != b'\n');
     let before = &text[at.saturating_sub(600)..at];
     (contains(before, b"random_password") || contains(before, b"random_string"))

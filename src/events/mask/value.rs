@@ -140,6 +140,9 @@ pub(super) fn is_secret(value: &[u8], promise: Promise, form: Form) -> bool {
     if value.len() < 4 || is_placeholder(value) || is_reference(value) || is_word_list(value) {
         return false;
     }
+    if form == Form::Loose && !value.iter().any(u8::is_ascii_digit) {
+        return false;
+    }
     match promise {
         Promise::Password => is_password(value, form),
         Promise::Secret => is_machine_made(value) || is_password(value, form),
