@@ -110,7 +110,7 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     word("hasło", 1, Promise::Password),
     word("пароль", 0, Promise::Password),
     word("密码", 0, Promise::Password),
-    word("パスワード", 0, Promise::Password),
+    word("パスワード", 3, Promise::Password),
     word("requirepass", 6, Promise::Password),
     word("masterauth", 5, Promise::Password),
     word("storepass", 4, Promise::Password),

@@ -36,15 +36,9 @@ pub use text::{MASK, Masked, boundary};
 
 /// Where the secrets of `text` are, in order and apart from each other.
 pub fn secrets(text: &[u8]) -> Vec<Range<usize>> {
-    let mut runs = bare::Runs::of(text);
-    let mut random = Vec::new();
     let mut found = Vec::new();
-    prefilter::candidates(
-        text,
-        |rule, at| rule.check(text, at, &mut found),
-        |at, eight| random.extend(runs.look(at, eight)),
-    );
-    found.append(&mut random);
+    prefilter::candidates(text, |rule, at| rule.check(text, at, &mut found));
+    bare::runs(text, &mut found);
     merge(found)
 }
 
@@ -52,8 +46,7 @@ pub fn secrets(text: &[u8]) -> Vec<Range<usize>> {
 /// is random too.
 fn known_secrets(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let rule = |rule: prefilter::Rule, at| rule.check(text, at, &mut found);
-    prefilter::candidates(text, rule, |_, _| {});
+    prefilter::candidates(text, |rule, at| rule.check(text, at, &mut found));
     merge(found)
 }
 

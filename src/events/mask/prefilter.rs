@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::call::CALLS;
 use super::context::KEYWORDS;
 use super::place::three_of;
+use super::printed::PRINTERS;
 use super::program::PROGRAMS;
 use super::shape::SHAPES;
 use super::special::SPECIALS;
@@ -22,6 +23,7 @@ pub(super) enum Rule {
     Special(usize),
     Program(usize),
     Call(usize),
+    Printer(usize),
 }
 
 impl Rule {
@@ -32,6 +34,7 @@ impl Rule {
             Rule::Keyword(n) => KEYWORDS[n].check(text, at, found),
             Rule::Special(n) => found.extend((SPECIALS[n].check)(text, at)),
             Rule::Program(n) => PROGRAMS[n].check(text, at, found),
+            Rule::Printer(n) => found.extend(PRINTERS[n].check(text, at)),
             Rule::Call(n) => CALLS[n].check(text, at, found),
         }
     }
@@ -41,12 +44,11 @@ impl Rule {
 pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
     let name = name.as_bytes();
     let mut is = false;
-    let by_name = |rule, at| {
+    candidates(name, |rule, at| {
         if let Rule::Keyword(n) = rule {
             is = is || KEYWORDS[n].has_field(name, at, value);
         }
-    };
-    candidates(name, by_name, |_, _| {});
+    });
     is
 }
 
@@ -54,7 +56,7 @@ pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
 const BITS: u32 = 15;
 
 /// How many places are looked at together: the threes of bytes in eight.
-pub(super) const PLACES: usize = 6;
+const PLACES: usize = 6;
 
 /// How many hashes are of one group, so that the number of a group is a byte.
 const TOGETHER: usize = 3;
@@ -66,7 +68,8 @@ const COUNT: usize = OF_SPECIALS + SPECIALS.len();
 const OF_KEYWORDS: usize = SHAPES.len();
 const OF_PROGRAMS: usize = OF_KEYWORDS + KEYWORDS.len();
 const OF_CALLS: usize = OF_PROGRAMS + PROGRAMS.len();
-const OF_SPECIALS: usize = OF_CALLS + CALLS.len();
+const OF_PRINTERS: usize = OF_CALLS + CALLS.len();
+const OF_SPECIALS: usize = OF_PRINTERS + PRINTERS.len();
 
 /// Made when the program is built, so that a hook need not.
 static ANCHORS: Anchors = Anchors::new();
@@ -93,9 +96,12 @@ impl Anchors {
             } else if n < OF_CALLS {
                 let n = n - OF_PROGRAMS;
                 (PROGRAMS[n].anchor(), Rule::Program(n))
-            } else if n < OF_SPECIALS {
+            } else if n < OF_PRINTERS {
                 let n = n - OF_CALLS;
                 (CALLS[n].anchor(), Rule::Call(n))
+            } else if n < OF_SPECIALS {
+                let n = n - OF_PRINTERS;
+                (PRINTERS[n].anchor(), Rule::Printer(n))
             } else {
                 let n = n - OF_SPECIALS;
                 (three_of(SPECIALS[n].anchor, 0), Rule::Special(n))
@@ -149,30 +155,21 @@ impl Anchors {
     }
 }
 
-/// Calls `found` for each rule whose anchor stands at a place of `text`, and `window`
-/// with eight bytes of each second look, in which a long run shows itself.
-pub(super) fn candidates(
-    text: &[u8],
-    mut found: impl FnMut(Rule, usize),
-    mut window: impl FnMut(usize, u64),
-) {
+/// Calls `found` for each rule whose anchor stands at a place of `text`.
+pub(super) fn candidates(text: &[u8], mut found: impl FnMut(Rule, usize)) {
     let mut at = 0;
-    let mut is_second = false;
     while let Some(eight) = text[at..].first_chunk::<8>() {
         let eight = u64::from_le_bytes(*eight);
+        let uncased = eight & UNCASED;
         let mut any = 0;
         for place in 0..PLACES {
-            any |= ANCHORS.groups[hash((eight >> (8 * place)) as u32)];
+            any |= ANCHORS.groups[hash_uncased((uncased >> (8 * place)) as u32)];
         }
         if any != 0 {
             for place in 0..PLACES {
                 ANCHORS.look((eight >> (8 * place)) as u32, at + place, &mut found);
             }
         }
-        if is_second {
-            window(at, eight);
-        }
-        is_second = !is_second;
         at += PLACES;
     }
     for (place, three) in text.windows(3).enumerate().skip(at) {
@@ -180,12 +177,19 @@ pub(super) fn candidates(
     }
 }
 
+/// What is left of letters when their case does not count.
+const UNCASED: u64 = 0xdfdf_dfdf_dfdf_dfdf;
+
 /// Where three bytes belong; the case of letters and the byte behind do not count.
 const fn hash(bytes: u32) -> usize {
-    const FOLD: u32 = 0x00df_dfdf;
+    hash_uncased(bytes & UNCASED as u32)
+}
+
+/// The same for letters without case. The highest byte falls out of the product.
+const fn hash_uncased(bytes: u32) -> usize {
     // Of some hundred, the one with which the fewest common threes meet an anchor.
-    const SPREAD: u32 = 0xd707_107f;
-    ((bytes & FOLD).wrapping_mul(SPREAD) >> (32 - BITS)) as usize
+    const SPREAD: u32 = 0x00ed_192d;
+    (bytes.wrapping_mul(SPREAD << 8) >> (32 - BITS)) as usize
 }
 
 const fn number(three: &[u8]) -> u32 {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::place::{contains, find, has_word_at, line_before, run, run_back};
+use super::place::{contains, find, has_word_at, line_before, run, run_back, three_of};
 use super::random::is_random;
 use super::value::{Form, Promise, is_machine_made, is_secret};
 
@@ -19,29 +19,55 @@ const PROMPTS: &[&[u8]] = &[
     b">>> ",
 ];
 
-/// Commands that print a secret and have no word for it in them.
-pub(super) const COMMANDS: &[&str] = &[
-    "base64 -d",
-    "base64 --decode",
-    "dumpprivkey",
-    "openssl rand",
-    "pwgen",
-    "pass show",
-    "op read",
-    "vault_pass",
-    "vault-pass",
-    ".pgpass",
-    "wg genkey",
-    "/dev/urandom",
-    "snyk config get api",
-    "whoami -t",
-    "kv get -field",
-    "apg -",
-    "mkpasswd",
-    "exportprivkey",
-    "phx.gen.secret",
-    "uuidgen",
+/// A command that prints a secret and has no word for it in its name.
+#[derive(Debug)]
+pub(super) struct Printer {
+    name: &'static str,
+    anchor: usize,
+}
+
+const fn p(name: &'static str, anchor: usize) -> Printer {
+    Printer { name, anchor }
+}
+
+/// The number is where the three rarest letters begin.
+pub(super) const PRINTERS: &[Printer] = &[
+    p("base64 -d", 3),
+    p("base64 --decode", 3),
+    p("dumpprivkey", 6),
+    p("exportprivkey", 8),
+    p("openssl rand", 3),
+    p("pwgen", 0),
+    p("pass show", 0),
+    p("op read", 1),
+    p("vault_pass", 4),
+    p("vault-pass", 4),
+    p(".pgpass", 0),
+    p("wg genkey", 0),
+    p("/dev/urandom", 4),
+    p("snyk config get api", 1),
+    p("whoami -t", 2),
+    p("kv get -field", 7),
+    p("apg -", 0),
+    p("mkpasswd", 1),
+    p("phx.gen.secret", 8),
+    p("uuidgen", 3),
 ];
+
+impl Printer {
+    /// Three bytes that the command has.
+    pub(super) const fn anchor(&self) -> [u8; 3] {
+        three_of(self.name, self.anchor)
+    }
+
+    /// What it printed, when its anchor is at `at`.
+    pub(super) fn check(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        let start = at.checked_sub(self.anchor)?;
+        has_word_at(text, start, self.name)
+            .then(|| below(text, at))
+            .flatten()
+    }
+}
 
 /// What stands before a value that was just made.
 const ANNOUNCED: &[&str] = &["new value:", "generated:", "your new key:", "value:"];
@@ -80,17 +106,6 @@ fn is_printed(line: &[u8]) -> bool {
         && !line.ends_with(b":")
         && is_secret(line, Promise::Password, Form::Setting)
         && (is_machine_made(line) || is_random(line) || line.len() <= 40)
-}
-
-/// A command of the list.
-pub(super) fn command(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let start = at.saturating_sub(12);
-    let around = text[start..text.len().min(at + 24)].to_ascii_lowercase();
-    COMMANDS
-        .iter()
-        .any(|known| contains(&around, known.as_bytes()))
-        .then(|| below(text, at))
-        .flatten()
 }
 
 /// `New value: …`.

@@ -44,22 +44,6 @@ pub(super) const SPECIALS: &[Special] = &[
     special("]:2", address::mail_map),
     special(" / ", address::login_pair),
     special("e\t/", address::cookie_file),
-    special("e64", printed::command),
-    special("vke", printed::command),
-    special("nss", printed::command),
-    special("pwg", printed::command),
-    special("pas", printed::command),
-    special("p r", printed::command),
-    special("t_p", printed::command),
-    special("t-p", printed::command),
-    special("gpa", printed::command),
-    special("wg ", printed::command),
-    special("/ur", printed::command),
-    special("nyk", printed::command),
-    special("oam", printed::command),
-    special("-fi", printed::command),
-    special("idg", printed::command),
-    special("kpa", printed::command),
     special("w v", printed::announced),
     special("mne", printed::phrase),
     special("phr", printed::phrase),
@@ -217,6 +201,9 @@ fn mailchimp(text: &[u8], at: usize) -> Option<Range<usize>> {
 }
 
 fn airtable(text: &[u8], at: usize) -> Option<Range<usize>> {
+    if text.get(at + 17) != Some(&b'.') {
+        return None;
+    }
     let dot = run(text, at + 3, 15, |b| b.is_ascii_alphanumeric());
     let end = run(text, dot + 1, 65, |b| b.is_ascii_hexdigit());
     (text[at..].starts_with(b"pat")
