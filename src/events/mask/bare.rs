@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::place::{contains, run, run_back};
 use super::public::{is_public_name, is_public_place, is_public_prefix};
 use super::random::{is_random, is_token};
+use super::special::airtable;
 
 /// The shortest and the longest run that is judged.
 const SHORTEST: usize = 20;
@@ -37,12 +38,12 @@ fn judge(text: &[u8], at: usize, found: &mut Vec<Range<usize>>) -> usize {
     let whole = around(text, at);
     let end = whole.end;
     if (SHORTEST..=LONGEST).contains(&whole.len()) {
-        found.extend(check(text, whole));
+        found.extend(airtable(text, &whole).or_else(|| check(text, whole)));
     }
     end
 }
 
-/// Whether eight bytes may lie inside of a random run: no space, quote, bracket, dot or
+/// Whether eight bytes may lie inside of a random run: no space, quote, bracket or
 /// colon among them, but a digit or two capitals, which less than one in a hundred
 /// random ones lacks. Without a branch, for most texts have neither.
 #[inline]
@@ -50,10 +51,9 @@ fn may_be_random(eight: u64) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = 0x80 * ONES;
     let below = |limit: u64, bytes: u64| bytes.wrapping_sub(limit * ONES) & !bytes;
-    let dot = below(1, eight ^ (u64::from(b'.') * ONES));
     let colon = below(1, eight ^ (u64::from(b':') * ONES));
-    let is_other = (below(0x2b, eight) | dot | colon | eight) & TOPS != 0;
-    let digits = !eight & (0x40 * ONES);
+    let is_other = (below(0x2b, eight) | colon | eight) & TOPS != 0;
+    let digits = !eight & (eight << 2) & (0x40 * ONES);
     let line = below(1, eight ^ (u64::from(b'_') * ONES));
     let capitals = eight & !(eight << 1) & !(line >> 1) & (0x40 * ONES);
     !is_other & ((digits != 0) | (capitals.count_ones() > 1))

@@ -74,7 +74,6 @@ pub(super) const SPECIALS: &[Special] = &[
     special("+as", azure_key),
     special(":aa", telegram),
     special("-us", mailchimp),
-    special("pat", airtable),
     special("asv", terraform),
     special("lt\"", made_password),
     special("8q~", azure_client),
@@ -200,18 +199,17 @@ fn mailchimp(text: &[u8], at: usize) -> Option<Range<usize>> {
     (hex && begins_at(text, start) && end > at + 3).then_some(start..end)
 }
 
-fn airtable(text: &[u8], at: usize) -> Option<Range<usize>> {
-    if text.get(at + 17) != Some(&b'.') {
-        return None;
-    }
-    let dot = run(text, at + 3, 15, |b| b.is_ascii_alphanumeric());
-    let end = run(text, dot + 1, 65, |b| b.is_ascii_hexdigit());
-    (text[at..].starts_with(b"pat")
-        && dot - at == 17
-        && text.get(dot) == Some(&b'.')
-        && end - dot == 65
-        && begins_at(text, at))
-    .then_some(at..end)
+/// `pat` with fourteen signs, a dot, and the digits of `run`.
+pub(super) fn airtable(text: &[u8], run: &Range<usize>) -> Option<Range<usize>> {
+    let start = run.start.checked_sub(18)?;
+    let (name, digits) = (&text[start..run.start], &text[run.clone()]);
+    (name.starts_with(b"pat")
+        && name.ends_with(b".")
+        && name[3..17].iter().all(u8::is_ascii_alphanumeric)
+        && digits.len() == 64
+        && digits.iter().all(u8::is_ascii_hexdigit)
+        && begins_at(text, start))
+    .then_some(start..run.end)
 }
 
 fn terraform(text: &[u8], at: usize) -> Option<Range<usize>> {
