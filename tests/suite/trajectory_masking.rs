@@ -100,18 +100,18 @@ fn check_clean(corpus: &[Sample], least: usize, share: f64) {
 
 #[test]
 fn secrets_are_masked() {
-    check_recall(&samples(SECRETS), 300, 0.99);
+    check_recall(&samples(SECRETS), 700, 0.99);
 }
 
 #[test]
 fn clean_text_is_left_alone() {
-    check_clean(&samples(CLEAN), 300, 0.01);
+    check_clean(&samples(CLEAN), 500, 0.01);
 }
 
 #[test]
 fn secrets_that_the_rules_were_not_made_with_are_masked() {
     check_recall(&heldout(HELDOUT[0], "true"), 150, 0.97);
-    check_recall(&heldout(HELDOUT[1], "true"), 400, 0.85);
+    check_recall(&heldout(HELDOUT[1], "true"), 400, 0.97);
 }
 
 #[test]

@@ -191,6 +191,7 @@ pub(super) fn login_pair(text: &[u8], at: usize) -> Option<Range<usize>> {
     let secret = &text[start..trimmed];
     let has = |kind: fn(&u8) -> bool| secret.iter().any(kind);
     (words.iter().any(|word| contains(&line, word))
+        && !contains(&line, b" / ")
         && secret.len() >= 8
         && has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)

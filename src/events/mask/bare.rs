@@ -137,8 +137,6 @@ fn is_of_a_block(text: &[u8], whole: &Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     fn found(text: &str) -> Vec<&str> {
         super::super::secrets(text.as_bytes())
             .into_iter()

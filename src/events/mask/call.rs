@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::place::{is_word, run, three_of};
-use super::value::{Form, Promise, is_machine_made, is_secret};
+use super::value::{Form, Promise, is_chosen, is_machine_made, is_secret};
 
 /// Which of the literals of a call are secret.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +71,7 @@ pub(super) const CALLS: &[Call] = &[
     call("create_superuser", 10, Last),
     call("unlockaccount", 1, At(1)),
     call("algoliasearch", 1, At(1)),
-    call("twilio", 1, At(1)),
+    call("twilio", 1, Made),
     call("fernet", 3, At(0)),
     call("createhmac", 6, At(1)),
     call("hmac.new", 0, At(0)),
@@ -79,8 +79,8 @@ pub(super) const CALLS: &[Call] = &[
     call("secretkeyspec", 6, At(0)),
     call("jwt.sign", 0, At(0)),
     call("jwt.encode", 0, At(0)),
-    call("jwt.verify", 0, Last),
-    call("jwt.decode", 0, Last),
+    call("jwt.verify", 0, At(0)),
+    call("jwt.decode", 0, At(0)),
     call("cookieparser", 3, At(0)),
     call("wallet", 0, Made),
     call("privatekeytoaccount", 3, Made),
@@ -130,6 +130,12 @@ impl Call {
                 let url = literals.first().map(|first| &text[first.clone()]);
                 if url.is_some_and(|url| url.iter().any(|b| matches!(b, b':' | b'=' | b'/'))) {
                     give(literals.get(2));
+                } else if literals.len() == 2 {
+                    give(
+                        literals
+                            .get(1)
+                            .filter(|last| is_chosen(&text[(*last).clone()])),
+                    );
                 }
             }
             Made => found.extend(
@@ -168,16 +174,13 @@ fn literals(text: &[u8], open: usize) -> Vec<Range<usize>> {
             b')' | b']' | b'}' if depth == 0 => break,
             b')' | b']' | b'}' => depth -= 1,
             b';' => break,
+            // A call without brackets ends with its line.
             b'\n'
-                if text[..at]
-                    .trim_ascii_end()
-                    .last()
-                    .is_some_and(|b| *b == b'"' || *b == b'\'') =>
+                if text[open - 1] == b' '
+                    && text[..at].trim_ascii_end().ends_with(b"\"")
+                        | text[..at].trim_ascii_end().ends_with(b"'") =>
             {
-                // A call without brackets ends with its line.
-                if text[open.saturating_sub(1)] == b' ' {
-                    break;
-                }
+                break;
             }
             quote @ (b'"' | b'\'' | b'`') => {
                 let end = run(text, at + 1, 300, |b| b != quote && b != b'\n');
@@ -203,7 +206,18 @@ fn is_given(value: &[u8]) -> bool {
             && value.iter().any(u8::is_ascii_alphabetic)
             && !value.contains(&b' ')
             && !value.contains(&b'{')
+            && !is_algorithm(value)
             && is_secret(value, Promise::Password, Form::Quoted))
+}
+
+/// `sha256`, `aes-256-gcm`.
+fn is_algorithm(value: &[u8]) -> bool {
+    const NAMES: &[&[u8]] = &[
+        b"sha", b"md5", b"aes", b"rsa", b"utf", b"base64", b"oauth2", b"argon2", b"pbkdf2",
+        b"ed25519", b"blake", b"http",
+    ];
+    let lower = value.to_ascii_lowercase();
+    value.len() <= 20 && NAMES.iter().any(|name| lower.starts_with(name))
 }
 
 fn is_made(value: &[u8]) -> bool {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::place::{has_word_at, is_word, line_before, run};
 use super::program::{Part, Program};
-use super::value::{Form, Promise, is_secret};
+use super::value::{Form, Promise, is_chosen, is_machine_made, is_secret};
 
 /// How many words of a command are looked at.
 const WORDS: usize = 60;
@@ -42,7 +42,13 @@ impl Program {
         found: &mut Vec<Range<usize>>,
     ) {
         let mut give = |word: Range<usize>| {
-            if let Some(secret) = part_of(text, part, word).filter(|word| is_given(text, word)) {
+            let is = |word: &Range<usize>| {
+                let value = &text[word.clone()];
+                // Some of what is set is none: a region, a level, a mode.
+                is_given(text, word)
+                    && (part != Part::Pairs || is_chosen(value) || is_machine_made(value))
+            };
+            if let Some(secret) = part_of(text, part, word).filter(is) {
                 found.push(secret);
             }
         };

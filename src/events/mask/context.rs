@@ -3,170 +3,13 @@
 
 use std::ops::Range;
 
+use super::keyword::{ENDINGS, Keyword, PUBLIC};
 use super::named::Named;
 use super::place::{
     begins_at, contains, has_word_at, is_word, line_before, run, run_back, three_of,
 };
 use super::value::{Form, Promise, is_machine_made, is_made_up, is_secret};
 use super::{column, printed};
-
-/// A word that names secrets.
-#[derive(Debug)]
-pub(super) struct Keyword {
-    word: &'static str,
-    anchor: usize,
-    promise: Promise,
-    /// Words of which one must stand before it (`api` before `key`).
-    before: &'static [&'static str],
-}
-
-const fn word(word: &'static str, anchor: usize, promise: Promise) -> Keyword {
-    Keyword {
-        word,
-        anchor,
-        promise,
-        before: &[],
-    }
-}
-
-/// What makes a key a secret one.
-const KEYS: &[&str] = &[
-    "access",
-    "account",
-    "admin",
-    "aes",
-    "api",
-    "app",
-    "application",
-    "auth",
-    "bot",
-    "cipher",
-    "client",
-    "consumer",
-    "deploy",
-    "encrypt",
-    "encryption",
-    "fernet",
-    "hmac",
-    "ingest",
-    "integration",
-    "jwt",
-    "licence",
-    "license",
-    "mailchimp",
-    "management",
-    "master",
-    "private",
-    "secret",
-    "server",
-    "service",
-    "session",
-    "shared",
-    "sharedaccess",
-    "signing",
-    "storage",
-    "subscription",
-    "user",
-    "webhook",
-    "write",
-    "storageaccount",
-    "decryption",
-    "crypto",
-    "algolia",
-    "stripe",
-    "openai",
-    "fastly",
-    "unseal",
-    "recovery",
-    "preshared",
-    "setup",
-    "wallet",
-    "instrumentation",
-    "ingestion",
-    "sending",
-    "trial",
-];
-
-/// The names, each with where its three rarest letters begin.
-pub(super) const KEYWORDS: &[Keyword] = &[
-    word("password", 2, Promise::Password),
-    word("passwd", 2, Promise::Password),
-    word("passphrase", 2, Promise::Password),
-    word("passcode", 3, Promise::Password),
-    word("pwd", 0, Promise::Password),
-    word("_pass", 0, Promise::Password),
-    word("psk", 0, Promise::Password),
-    word("secret", 1, Promise::Secret),
-    word("credential", 2, Promise::Secret),
-    word("token", 1, Promise::Token),
-    word("_auth", 0, Promise::Token),
-    word("passwort", 2, Promise::Password),
-    word("kennwort", 3, Promise::Password),
-    word("contraseña", 4, Promise::Password),
-    word("mot de passe", 7, Promise::Password),
-    word("senha", 1, Promise::Password),
-    word("wachtwoord", 3, Promise::Password),
-    word("lösenord", 4, Promise::Password),
-    word("hasło", 1, Promise::Password),
-    word("пароль", 0, Promise::Password),
-    word("密码", 0, Promise::Password),
-    word("パスワード", 3, Promise::Password),
-    word("requirepass", 6, Promise::Password),
-    word("masterauth", 5, Promise::Password),
-    word("storepass", 4, Promise::Password),
-    word("_salt", 0, Promise::Token),
-    word("x-honeycomb-team", 0, Promise::Token),
-    word("x-jfrog-art-api", 2, Promise::Token),
-    Keyword {
-        word: "key",
-        anchor: 0,
-        promise: Promise::Token,
-        before: KEYS,
-    },
-    Keyword {
-        word: "_pat",
-        anchor: 0,
-        promise: Promise::Token,
-        before: &[],
-    },
-];
-
-/// What may follow the word inside of the name and leave its meaning.
-const ENDINGS: &[&str] = &[
-    "",
-    "s",
-    "value",
-    "val",
-    "raw",
-    "prod",
-    "production",
-    "staging",
-    "stage",
-    "dev",
-    "test",
-    "live",
-    "plain",
-    "text",
-    "string",
-    "str",
-    "base",
-    "key",
-    "b64",
-    "base64",
-    "hex",
-    "id_token",
-    "default",
-    "current",
-    "old",
-    "new",
-    "main",
-    "primary",
-    "secondary",
-    "hash_key",
-    "env",
-    "override",
-    "internal",
-];
 
 impl Keyword {
     /// Three bytes that every such name has.
@@ -209,7 +52,7 @@ impl Keyword {
         }
         // The place of a secret in a store.
         let is_listed =
-            text[..name_start].ends_with(b":") && contains(&line_before(text, start)[..], b"arn:");
+            text[..name_start].ends_with(b":") && contains(line_before(text, start), b"arn:");
         (!is_listed).then_some(name_start..name_end)
     }
 
@@ -224,13 +67,17 @@ impl Keyword {
             let (value, _) = place.quoted(name_end + 1)?;
             return is_machine_made(&text[value.clone()]).then_some(value);
         }
-        let (value, form) = place.value()?;
-        let said = &text[value.clone()];
-        let is = is_secret(said, self.promise, form)
-            || (self.promise == Promise::Token
-                && place.is_plain(form, value.start)
-                && is_made_up(said));
-        is.then_some(value)
+        let is = |value: &Range<usize>, form: Form| {
+            let said = &text[value.clone()];
+            is_secret(said, self.promise, form)
+                || (self.promise == Promise::Token
+                    && place.is_plain(form, value.start)
+                    && is_made_up(said))
+        };
+        match place.value() {
+            Some((value, form)) => is(&value, form).then_some(value),
+            None => place.loose().find(|value| is(value, Form::Loose)),
+        }
     }
 
     /// Whether `value` is the secret of the field `name`, where the anchor stands at
@@ -280,26 +127,7 @@ impl Keyword {
             && text[name_start..start]
                 .iter()
                 .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
-            && ![
-                "public",
-                "primary",
-                "foreign",
-                "cache",
-                "sort",
-                "partition",
-                "row",
-                "host",
-                "hash",
-                "index",
-                "object",
-                "s3",
-                "lookup",
-                "kms",
-                "idempotency",
-                "dedupe",
-            ]
-            .iter()
-            .any(|word| lower.ends_with(word.as_bytes()));
+            && !PUBLIC.iter().any(|word| lower.ends_with(word.as_bytes()));
         listed || setting
     }
 }
@@ -339,6 +167,29 @@ pub(super) fn pass_field(text: &[u8], at: usize) -> Option<Range<usize>> {
     }
     let (value, form) = place.quoted(place.skip_blanks(colon + 1))?;
     is_secret(&text[value.clone()], Promise::Password, form).then_some(value)
+}
+
+/// `pass=…`, `rootpw …`: short names, which are parts of words too.
+pub(super) fn short(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const NAMES: &[&str] = &[
+        "pass", "pw", "rootpw", "bindpw", "userpw", "adminpw", "dbpw", "db_pw", "root_pw",
+    ];
+    let end = at + 2;
+    // The sign or the blank is the third byte of the anchor.
+    let start = run_back(text, end, 12, is_word);
+    let name = std::str::from_utf8(&text[start..end]).ok()?;
+    if !NAMES.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        return None;
+    }
+    let place = Named {
+        text,
+        name: start..end,
+    };
+    let is = |value: &Range<usize>| is_secret(&text[value.clone()], Promise::Password, Form::Loose);
+    match place.value() {
+        Some((value, _)) => is(&value).then_some(value),
+        None => place.loose().find(is),
+    }
 }
 
 /// `Bearer …` wherever it stands.

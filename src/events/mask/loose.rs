@@ -4,25 +4,45 @@
 use std::ops::Range;
 
 use super::named::Named;
-use super::place::{find, is_word, line_before, run};
+use super::place::{find, is_word, line_before, run, run_back};
 
 /// Words between a name and its value in a sentence.
 const LINKS: &[&str] = &[
-    "is", "was", "are", "to", "to:", "set to", "lautet", "ist", "es", "est", "é", "è", "er", "är",
-    "is now", "lautet:", "ist:", "is:", "->", "=>", "→", "as",
+    "is", "is:", "is now", "was", "are", "to", "to:", "set to", "as", "lautet", "lautet:", "ist",
+    "ist:", "es", "es:", "est", "est :", "é", "é:", "è", "er", "är", "on", "->", "=>", "→", "是",
+    "为", "は", "은", "는", "—", "–",
+];
+
+/// Words behind a name that tell what it is for, up to a colon, a sign or a verb.
+const FOR: &[&str] = &[
+    "for ", "of ", "on ", "to ", "in ", "is ", "für ", "von ", "para ", "pour ", "del ", "de ",
+    "di ", "per ", "voor ", "for: ", "от ", "для ", "к ", "(", "[",
 ];
 
 impl Named<'_> {
-    /// The value behind the name, when its quotes are closed at `closed`.
-    pub(super) fn loose(&self, closed: usize) -> Option<Range<usize>> {
-        let was_quoted = closed > self.name.end;
-        self.fallback(closed)
-            .or_else(|| self.cell(closed))
-            .or_else(|| self.element(closed))
-            .or_else(|| self.block(closed))
-            .or_else(|| if was_quoted { None } else { self.directive() })
-            .or_else(|| if was_quoted { None } else { self.sentence() })
-            .filter(|value| value.start < value.end && value.end <= self.text.len())
+    /// What may be the value of the name, whose quotes are closed at `closed`.
+    pub(super) fn loose(&self) -> impl Iterator<Item = Range<usize>> {
+        let closed = self.skip_quotes(self.name.end);
+        let bare = closed == self.name.end;
+        let sentence = [
+            self.directive(),
+            self.linked(self.skip_blanks(closed)),
+            self.told(": "),
+            self.told(" = "),
+            self.told(" is "),
+            self.next_word(),
+            self.word_before(),
+        ];
+        [
+            self.fallback(closed),
+            self.cell(closed),
+            self.element(closed),
+            self.block(closed),
+        ]
+        .into_iter()
+        .chain(sentence.into_iter().filter(move |_| bare))
+        .flatten()
+        .filter(|value| value.start < value.end && value.end <= self.text.len())
     }
 
     fn literal(&self, at: usize) -> Option<Range<usize>> {
@@ -51,6 +71,14 @@ impl Named<'_> {
             if rest.starts_with(sign.as_bytes()) && (at > close || sign == "?? ") {
                 return self.literal(at + sign.len());
             }
+        }
+        // `"name", with: "…"`
+        if closed > self.name.end && self.byte(closed) == b',' {
+            let word = self.skip_blanks(closed + 1);
+            let sign = run(self.text, word, 12, |b| b.is_ascii_lowercase());
+            return (sign > word && matches!(self.byte(sign), b':' | b'='))
+                .then(|| self.literal(self.skip_blanks(sign + 1)))
+                .flatten();
         }
         let mut dot = close;
         // At most two calls follow: `.orElse(…)`, `.first().fill(…)`.
@@ -136,39 +164,58 @@ impl Named<'_> {
         (is_end && words.count() <= 3).then_some(value)
     }
 
-    /// `name is …`, `name for the server: …`.
-    fn sentence(&self) -> Option<Range<usize>> {
+    /// `name is …`, `name: …` with a colon that is none of ASCII.
+    fn linked(&self, at: usize) -> Option<Range<usize>> {
+        let rest = &self.text[at..];
+        if let Some(behind) = rest.strip_prefix("：".as_bytes()) {
+            return Some(self.said(self.text.len() - behind.len()));
+        }
+        LINKS.iter().find_map(|link| {
+            let behind = rest.strip_prefix(link.as_bytes())?;
+            (behind.starts_with(b" ") || !link.is_ascii())
+                .then(|| self.said(self.skip_blanks(at + link.len())))
+        })
+    }
+
+    /// `name for the server: …`, `name (production) is …`: up to `sign`.
+    fn told(&self, sign: &str) -> Option<Range<usize>> {
         let at = self.skip_blanks(self.name.end);
-        if at == self.name.end {
-            return None;
-        }
-        let rest = &self.text[at..self.text.len().min(at + 80)];
-        for link in LINKS {
-            if let Some(behind) = rest.strip_prefix(link.as_bytes())
-                && behind.starts_with(b" ")
-            {
-                let value = self.skip_blanks(at + link.len());
-                return Some(self.said(self.skip_quotes(value)));
-            }
-        }
-        let behind = [
-            "for ", "of ", "on ", "to ", "für ", "para ", "pour ", "del ", "(", "von ",
-        ];
-        if behind.iter().any(|word| rest.starts_with(word.as_bytes())) {
-            let end = run(self.text, at, 70, |b| b != b'\n' && b != b':' && b != b'=');
-            let value = self.skip_blanks(end + 1);
-            if matches!(self.byte(end), b':' | b'=') && (value > end + 1) {
-                return Some(self.said(self.skip_quotes(value)));
-            }
-        }
-        // `secret …` in a sentence.
+        let end = run(self.text, at, 80, |b| b != b'\n');
+        let rest = &self.text[at..end];
+        let lower = rest.to_ascii_lowercase();
+        let is_told = FOR.iter().any(|word| lower.starts_with(word.as_bytes()));
+        let found = find(&lower, sign.as_bytes()).filter(|_| is_told)?;
+        let value = self.skip_blanks(at + found + sign.len());
+        Some(self.said(value))
+    }
+
+    /// `secret …` in a sentence.
+    fn next_word(&self) -> Option<Range<usize>> {
+        let at = self.skip_blanks(self.name.end);
         let value = self.said(at);
-        (value.len() >= 10).then_some(value)
+        (at > self.name.end && value.len() >= 10).then_some(value)
+    }
+
+    /// `… as the name`.
+    fn word_before(&self) -> Option<Range<usize>> {
+        let line = line_before(self.text, self.name.start);
+        let link = [
+            " as the ", " as ", " als ", " comme ", " como ", " is the ", " is my ",
+        ]
+        .iter()
+        .find(|link| line.ends_with(link.as_bytes()))?;
+        let end = self.name.start - link.len();
+        let start = run_back(self.text, end, 200, |b| !b.is_ascii_whitespace());
+        let is_around = |b: &u8| matches!(b, b'"' | b'\'' | b'`');
+        let word = &self.text[start..end];
+        let lead = word.iter().take_while(|b| is_around(b)).count();
+        let tail = word.iter().rev().take_while(|b| is_around(b)).count();
+        (lead + tail < word.len()).then(|| start + lead..end - tail)
     }
 
     /// A word of a sentence, without what ends the sentence.
     fn said(&self, at: usize) -> Range<usize> {
-        let word = self.plain(at);
+        let word = self.plain(self.skip_quotes(at));
         let mut end = word.end;
         while end > word.start && matches!(self.text[end - 1], b'.' | b')' | b':' | b'?' | b'*') {
             end -= 1;

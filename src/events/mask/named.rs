@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::place::{contains, find, has_word_at, is_word, line_before, run};
-use super::value::Form;
+use super::value::{Form, names_itself};
 
 /// A name in a text, and how its value follows.
 pub(super) struct Named<'a> {
@@ -66,7 +66,8 @@ impl Named<'_> {
                     return self.quoted(self.skip_blanks(colon + 1));
                 }
                 let is_more = self.byte(self.skip_quotes(value.end)) == b',';
-                let is_dense = self.text[value.clone()].iter().any(u8::is_ascii_digit);
+                let said = &self.text[value.clone()];
+                let is_dense = said.iter().any(u8::is_ascii_digit) && !names_itself(said);
                 (!is_name && (is_dense || !is_more)).then_some((value, form))
             }
             // Unseal Key 1: …
@@ -93,7 +94,7 @@ impl Named<'_> {
             _ if after > self.name.end && (flag || self.is_listed()) => {
                 self.written(after, Form::Setting)
             }
-            _ => self.loose(closed).map(|value| (value, Form::Loose)),
+            _ => None,
         }
     }
 

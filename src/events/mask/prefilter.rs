@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::call::CALLS;
-use super::context::KEYWORDS;
+use super::keyword::KEYWORDS;
 use super::place::three_of;
 use super::printed::PRINTERS;
 use super::program::PROGRAMS;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::place::{contains, find, has_word_at, line_before, run, run_back, three_of};
+use super::place::{contains, find, has_word_at, line_before, run, three_of};
 use super::random::is_random;
 use super::value::{Form, Promise, is_machine_made, is_secret};
 
@@ -121,9 +121,8 @@ pub(super) fn announced(text: &[u8], at: usize) -> Option<Range<usize>> {
 
 /// The words of a wallet behind `mnemonic`, `seed`, `recovery phrase`.
 pub(super) fn phrase(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let name = run_back(text, at, 12, |b| b.is_ascii_alphabetic());
-    let known = ["mnemonic", "phrase", "seed", "words", "passphrase"];
-    if !known.iter().any(|word| has_word_at(text, name, word)) {
+    let known = ["mnemonic", "phrase", "seed"];
+    if !known.iter().any(|word| has_word_at(text, at, word)) {
         return None;
     }
     let mut from = at;

@@ -231,7 +231,7 @@ pub(super) fn is_public_place(text: &[u8], whole: &Range<usize>) -> bool {
         || contains(word, b"base64,")
         || word.ends_with(b"/")
         || word.ends_with(b"$")
-        || word.ends_with(b"|")
+        || contains(word, b"|1|")
         || word.ends_with(b"\\u003d")
         || word.starts_with(b"www.")
     {

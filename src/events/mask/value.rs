@@ -1,6 +1,7 @@
 //! Whether a value that stands where a secret belongs is one: not a
 //! placeholder, a reference, a type or a piece of code.
 
+use super::describing::WORDS;
 use super::stand_in::is_placeholder;
 
 /// How much the name beside a value promises.
@@ -26,114 +27,6 @@ pub(super) enum Form {
     /// Anything else: `name: value`, `name = value`.
     Bare,
 }
-
-/// Words that stand for a value, or describe it, in any case.
-const WORDS: &[&str] = &[
-    "array",
-    "auto",
-    "basic",
-    "bearer",
-    "bool",
-    "boolean",
-    "bytes",
-    "bytestring",
-    "byte",
-    "cache",
-    "changeit",
-    "changeme",
-    "change-me",
-    "change_me",
-    "char",
-    "client_secret_basic",
-    "client_secret_post",
-    "default",
-    "digest",
-    "disabled",
-    "empty",
-    "enabled",
-    "encrypted",
-    "env",
-    "false",
-    "file",
-    "foobar",
-    "forbidden",
-    "get",
-    "hidden",
-    "include",
-    "inherit",
-    "input",
-    "int",
-    "integer",
-    "invalid",
-    "jwt",
-    "keychain",
-    "keyring",
-    "manager",
-    "missing",
-    "must",
-    "new",
-    "nil",
-    "nobody",
-    "none",
-    "null",
-    "number",
-    "oauth",
-    "oauth2",
-    "object",
-    "off",
-    "omit",
-    "on",
-    "optional",
-    "osxkeychain",
-    "pass",
-    "password1",
-    "plain",
-    "plaintext",
-    "private",
-    "prompt",
-    "public",
-    "redacted",
-    "required",
-    "same-origin",
-    "secretstr",
-    "securestring",
-    "self",
-    "set",
-    "showed",
-    "static",
-    "store",
-    "str",
-    "string",
-    "stdin",
-    "test",
-    "text",
-    "todo",
-    "true",
-    "type",
-    "undefined",
-    "unknown",
-    "unset",
-    "user",
-    "username",
-    "value",
-    "varchar",
-    "void",
-    "wrong",
-    "yes",
-    "incorrect",
-    "expired",
-    "rejected",
-    "denied",
-    "sensitive",
-    "masked",
-    "example",
-    "sample",
-    "dummy",
-    "admin",
-    "root",
-    "const",
-    "final",
-];
 
 /// Whether `value` is a secret, by its own looks and what its name promises.
 pub(super) fn is_secret(value: &[u8], promise: Promise, form: Form) -> bool {
@@ -181,6 +74,20 @@ pub(super) fn is_made_up(value: &[u8]) -> bool {
         && !is_code(value)
 }
 
+/// What a person chose for a password: a sign that names lack, or both cases and digits.
+pub(super) fn is_chosen(value: &[u8]) -> bool {
+    let has = |kind: fn(&u8) -> bool| value.iter().any(kind);
+    let signs = |b: &u8| {
+        matches!(
+            b,
+            b'!' | b'#' | b'?' | b'*' | b'$' | b'%' | b'&' | b'@' | b'^'
+        )
+    };
+    has(u8::is_ascii_digit)
+        && !has(|b| matches!(b, b'/' | b':'))
+        && (has(signs) || (has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)))
+}
+
 fn is_password(value: &[u8], form: Form) -> bool {
     let of_a_path = |b: &u8| super::place::is_word(*b) || matches!(b, b'.' | b'-' | b'/');
     if value.starts_with(b"/") && value.iter().all(of_a_path) {
@@ -202,7 +109,11 @@ fn is_password(value: &[u8], form: Form) -> bool {
     }
     if form == Form::Loose {
         let dense = digits && letters >= 2 && value.len() >= 8 && !is_code(value);
-        return dense && !is_path(value) && !value.contains(&b'%') && !names_itself(value);
+        let format = [&b"%s"[..], b"%d", b"%(", b"%v", b"%{"];
+        let is_format = format
+            .iter()
+            .any(|sign| super::place::contains(value, sign));
+        return dense && !is_path(value) && !is_format && !names_itself(value);
     }
     if form == Form::Bare && is_code(value) {
         return false;
@@ -240,7 +151,7 @@ fn is_password(value: &[u8], form: Form) -> bool {
 }
 
 /// `Password`, `Enter_password`: says what it is instead of being it.
-fn names_itself(value: &[u8]) -> bool {
+pub(super) fn names_itself(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     [
         &b"password"[..],
@@ -277,6 +188,7 @@ fn is_reference(value: &[u8]) -> bool {
         b'$' | b'%' | b'&' | b'*' | b'{' | b'[' | b'(' | b'#' | b'\\'
     ) && !value.iter().any(u8::is_ascii_digit)
         || matches!(value, [b'$', first, ..] if first.is_ascii_alphabetic() && value[1..].iter().all(|b| super::place::is_word(*b)) && value.iter().any(|b| b.is_ascii_uppercase()))
+        || (value[0] == b'@' && value.iter().any(|b| matches!(b, b'.' | b'/')))
         || value.starts_with(b"[")
         || value.starts_with(b"{")
         || value.starts_with(b"(")
