@@ -8,8 +8,8 @@ use super::public::{is_public_name, is_public_place, is_public_prefix};
 use super::random::{is_random, is_token};
 use super::special::airtable;
 
-/// The shortest and the longest run that is judged.
-const SHORTEST: usize = 20;
+/// The shortest run that is judged, 128 bits in base64, and the longest.
+const SHORTEST: usize = 22;
 const LONGEST: usize = 160;
 
 /// How many bytes in a row are looked at together.
