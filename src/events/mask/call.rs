@@ -13,6 +13,8 @@ enum Pick {
     At(usize),
     /// The last one.
     Last,
+    /// The last one, though it be the only.
+    Final,
     /// The second one behind an address.
     BehindUrl,
     /// All that a machine made.
@@ -31,7 +33,7 @@ const fn call(name: &'static str, anchor: usize, pick: Pick) -> Call {
     Call { name, anchor, pick }
 }
 
-use Pick::{At, BehindUrl, Last, Made};
+use Pick::{At, BehindUrl, Final, Last, Made};
 
 /// Letters without case; the number is where the three rarest letters begin.
 pub(super) const CALLS: &[Call] = &[
@@ -82,6 +84,8 @@ pub(super) const CALLS: &[Call] = &[
     call("jwt.verify", 0, At(0)),
     call("jwt.decode", 0, At(0)),
     call("cookieparser", 3, At(0)),
+    call("wifi.begin", 2, Final),
+    call("login_as", 5, At(1)),
     call("wallet", 0, Made),
     call("privatekeytoaccount", 3, Made),
     call("privatekey", 3, Made),
@@ -124,6 +128,7 @@ impl Call {
         };
         match self.pick {
             At(n) => give(literals.get(n)),
+            Final => give(literals.last()),
             Last if literals.len() >= 2 => give(literals.last()),
             Last => {}
             BehindUrl => {

@@ -8,7 +8,7 @@ use super::named::Named;
 use super::place::{
     begins_at, contains, has_word_at, is_word, line_before, run, run_back, three_of,
 };
-use super::value::{Form, Promise, is_machine_made, is_made_up, is_secret};
+use super::value::{Form, Promise, is_chosen, is_machine_made, is_made_up, is_secret};
 use super::{column, printed};
 
 impl Keyword {
@@ -65,7 +65,11 @@ impl Keyword {
         if place.byte(name_end) == b'(' {
             // Given to a call of that name: only what no text is.
             let (value, _) = place.quoted(name_end + 1)?;
-            return is_machine_made(&text[value.clone()]).then_some(value);
+            let said = &text[value.clone()];
+            let is = is_machine_made(said)
+                || (self.promise == Promise::Password
+                    && is_secret(said, Promise::Password, Form::Loose));
+            return is.then_some(value);
         }
         let is = |value: &Range<usize>, form: Form| {
             let said = &text[value.clone()];
@@ -171,21 +175,31 @@ pub(super) fn pass_field(text: &[u8], at: usize) -> Option<Range<usize>> {
 
 /// `pass=…`, `rootpw …`: short names, which are parts of words too.
 pub(super) fn short(text: &[u8], at: usize) -> Option<Range<usize>> {
-    const NAMES: &[&str] = &[
-        "pass", "pw", "rootpw", "bindpw", "userpw", "adminpw", "dbpw", "db_pw", "root_pw",
-    ];
-    let end = at + 2;
     // The sign or the blank is the third byte of the anchor.
-    let start = run_back(text, end, 12, is_word);
-    let name = std::str::from_utf8(&text[start..end]).ok()?;
-    if !NAMES.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+    let end = at + 2;
+    let start = run_back(text, end, 16, |b| is_word(b) || matches!(b, b'-' | b'.'));
+    let name = text[start..end].to_ascii_lowercase();
+    let is_named = [
+        "pass", "pw", "rootpw", "bindpw", "userpw", "adminpw", "dbpw",
+    ]
+    .iter()
+    .any(|known| known.as_bytes() == name)
+        || ["_pw", "-pw", ".pw", "-pass", ".pass"]
+            .iter()
+            .any(|known| name.ends_with(known.as_bytes()));
+    if !is_named {
         return None;
     }
     let place = Named {
         text,
         name: start..end,
     };
-    let is = |value: &Range<usize>| is_secret(&text[value.clone()], Promise::Password, Form::Loose);
+    // To pass something is a verb, too.
+    let is_verb = text.get(end) == Some(&b' ');
+    let is = |value: &Range<usize>| {
+        let said = &text[value.clone()];
+        is_secret(said, Promise::Password, Form::Loose) && (!is_verb || is_chosen(said))
+    };
     match place.value() {
         Some((value, _)) => is(&value).then_some(value),
         None => place.loose().find(is),

@@ -77,6 +77,9 @@ const KEYS: &[&str] = &[
     "ingestion",
     "sending",
     "trial",
+    "use",
+    "my",
+    "your",
 ];
 
 /// The names, each with where its three rarest letters begin.
@@ -103,6 +106,7 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     word("пароль", 0, Promise::Password),
     word("密码", 0, Promise::Password),
     word("パスワード", 3, Promise::Password),
+    word("creds", 2, Promise::Password),
     word("비밀번호", 0, Promise::Password),
     word("密碼", 3, Promise::Password),
     word("heslo", 2, Promise::Password),
@@ -136,6 +140,7 @@ pub(super) const ENDINGS: &[&str] = &[
     "",
     "s",
     "et",
+    "wo",
     "value",
     "val",
     "raw",

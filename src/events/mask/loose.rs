@@ -9,8 +9,8 @@ use super::place::{find, is_word, line_before, run, run_back};
 /// Words between a name and its value in a sentence.
 const LINKS: &[&str] = &[
     "is", "is:", "is now", "was", "are", "to", "to:", "set to", "as", "lautet", "lautet:", "ist",
-    "ist:", "es", "es:", "est", "est :", "é", "é:", "è", "er", "är", "on", "->", "=>", "→", "是",
-    "为", "は", "은", "는", "—", "–",
+    "ist:", "es", "es:", "est", "est :", "é", "é:", "è", "er", "är", "on", "->", "<-", "=>", "→",
+    "是", "为", "は", "은", "는", "—", "–",
 ];
 
 /// Words behind a name that tell what it is for, up to a colon, a sign or a verb.
@@ -30,6 +30,10 @@ impl Named<'_> {
             self.told(": "),
             self.told(" = "),
             self.told(" is "),
+            self.told(" es "),
+            self.told(" est "),
+            self.told(" ist "),
+            self.told(" é "),
             self.next_word(),
             self.word_before(),
         ];
@@ -184,7 +188,10 @@ impl Named<'_> {
         let rest = &self.text[at..end];
         let lower = rest.to_ascii_lowercase();
         let is_told = FOR.iter().any(|word| lower.starts_with(word.as_bytes()));
-        let found = find(&lower, sign.as_bytes()).filter(|_| is_told)?;
+        let found = find(&lower, sign.as_bytes())?;
+        if !is_told && (found > 12 || sign.len() < 4) {
+            return None;
+        }
         let value = self.skip_blanks(at + found + sign.len());
         Some(self.said(value))
     }

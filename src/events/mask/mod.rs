@@ -3,7 +3,9 @@
 //! the only one that can make it.
 //!
 //! A scan for rare three-byte fragments costs less than a nanosecond a byte; only
-//! where one is found do the precise rules look, and only at that place.
+//! where one is found do the precise rules look, and only at that place. The rules are
+//! tables of names (`shape`, `keyword`, `program`, `call`, `printed`, `address`), and
+//! `bare` finds what is secret by its looks alone.
 
 mod address;
 mod argv;

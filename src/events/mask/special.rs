@@ -1,5 +1,5 @@
-//! Secrets with a form of their own: JSON web tokens, passwords in URLs, webhooks,
-//! cookies, and the list of all rules that are code.
+//! Secrets with a form of their own: JSON web tokens, headers, cookies, files of
+//! passwords, and the list of all rules that are code.
 
 use std::ops::Range;
 
@@ -63,9 +63,12 @@ pub(super) const SPECIALS: &[Special] = &[
     special("th=", session_cookie),
     special("ss=", short),
     special("ss:", short),
+    special("ss ", short),
+    special("ss[", short),
     special("pw=", short),
     special("pw:", short),
     special("pw ", short),
+    special("pw\"", short),
     special("ss\"", pass_field),
     special("ss\\", pass_field),
     special("\"-u", command::listed_user),

@@ -84,7 +84,7 @@ pub(super) fn is_chosen(value: &[u8]) -> bool {
         )
     };
     has(u8::is_ascii_digit)
-        && !has(|b| matches!(b, b'/' | b':'))
+        && !has(|b| matches!(b, b'/' | b':' | b'+'))
         && (has(signs) || (has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)))
 }
 
