@@ -173,10 +173,21 @@ pub(super) fn pass_field(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_secret(&text[value.clone()], Promise::Password, form).then_some(value)
 }
 
-/// `pass=…`, `rootpw …`: short names, which are parts of words too.
+/// `pass=…`, `let pass = …`.
+pub(super) fn short_pass(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let is_end = |b: &u8| matches!(b, b' ' | b'=' | b':' | b'[');
+    (has_word_at(text, at, "pass") && text.get(at + 4).is_some_and(is_end))
+        .then(|| short_before(text, at + 4))
+        .flatten()
+}
+
+/// `pw: …`, `rootpw …`; a sign or a blank is the third byte of the anchor.
 pub(super) fn short(text: &[u8], at: usize) -> Option<Range<usize>> {
-    // The sign or the blank is the third byte of the anchor.
-    let end = at + 2;
+    short_before(text, at + 2)
+}
+
+/// Names that are parts of words, too: only as a whole, or behind a sign.
+fn short_before(text: &[u8], end: usize) -> Option<Range<usize>> {
     let start = run_back(text, end, 16, |b| is_word(b) || matches!(b, b'-' | b'.'));
     let name = text[start..end].to_ascii_lowercase();
     let is_named = [

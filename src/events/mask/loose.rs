@@ -24,29 +24,41 @@ impl Named<'_> {
     pub(super) fn loose(&self) -> impl Iterator<Item = Range<usize>> {
         let closed = self.skip_quotes(self.name.end);
         let bare = closed == self.name.end;
-        let sentence = [
-            self.directive(),
-            self.linked(self.skip_blanks(closed)),
-            self.told(": "),
-            self.told(" = "),
-            self.told(" is "),
-            self.told(" es "),
-            self.told(" est "),
-            self.told(" ist "),
-            self.told(" é "),
-            self.next_word(),
-            self.word_before(),
-        ];
-        [
-            self.fallback(closed),
-            self.cell(closed),
-            self.element(closed),
-            self.block(closed),
-        ]
-        .into_iter()
-        .chain(sentence.into_iter().filter(move |_| bare))
-        .flatten()
-        .filter(|value| value.start < value.end && value.end <= self.text.len())
+        // Most lines have no digit, and then nothing that is taken here.
+        let near = self.name.start.saturating_sub(60)..self.text.len().min(closed + 300);
+        let has_digit = self.text[near].iter().any(u8::is_ascii_digit);
+        let sentence = || {
+            [
+                self.directive(),
+                self.linked(self.skip_blanks(closed)),
+                self.told(": "),
+                self.told(" = "),
+                self.told(" is "),
+                self.told(" es "),
+                self.told(" est "),
+                self.told(" ist "),
+                self.told(" é "),
+                self.next_word(),
+                self.word_before(),
+            ]
+        };
+        let ties = || {
+            [
+                self.fallback(closed),
+                self.cell(closed),
+                self.element(closed),
+                self.block(closed),
+            ]
+        };
+        let found: Vec<_> = match (has_digit, bare) {
+            (false, _) => Vec::new(),
+            (true, false) => ties().into(),
+            (true, true) => ties().into_iter().chain(sentence()).collect(),
+        };
+        found
+            .into_iter()
+            .flatten()
+            .filter(|value| value.start < value.end && value.end <= self.text.len())
     }
 
     fn literal(&self, at: usize) -> Option<Range<usize>> {
@@ -184,6 +196,9 @@ impl Named<'_> {
     /// `name for the server: …`, `name (production) is …`: up to `sign`.
     fn told(&self, sign: &str) -> Option<Range<usize>> {
         let at = self.skip_blanks(self.name.end);
+        if at == self.name.end {
+            return None;
+        }
         let end = run(self.text, at, 80, |b| b != b'\n');
         let rest = &self.text[at..end];
         let lower = rest.to_ascii_lowercase();

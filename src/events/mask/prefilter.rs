@@ -142,6 +142,14 @@ impl Anchors {
         }
     }
 
+    /// Tries the rules at the places of `eight`, which begins at `at`.
+    #[inline(never)]
+    fn look_in(&self, eight: u64, at: usize, found: &mut impl FnMut(Rule, usize)) {
+        for place in 0..PLACES {
+            self.look((eight >> (8 * place)) as u32, at + place, found);
+        }
+    }
+
     /// Tries the rules of `three`, which stands at `at`.
     fn look(&self, three: u32, at: usize, found: &mut impl FnMut(Rule, usize)) {
         let group = usize::from(self.groups[hash(three)]);
@@ -163,18 +171,16 @@ pub(super) fn candidates(text: &[u8], mut found: impl FnMut(Rule, usize)) {
     let mut at = 0;
     while let Some(bytes) = text[at..].first_chunk::<CHUNK>() {
         let halves = halves(bytes);
-        let mut any = 0;
-        for half in halves {
+        let any = halves.map(|half| {
             let uncased = half & UNCASED;
-            for place in 0..PLACES {
-                any |= ANCHORS.groups[hash_uncased((uncased >> (8 * place)) as u32)];
-            }
-        }
-        if any != 0 {
-            for (n, half) in halves.into_iter().enumerate() {
-                for place in 0..PLACES {
-                    let three = (half >> (8 * place)) as u32;
-                    ANCHORS.look(three, at + n * PLACES + place, &mut found);
+            (0..PLACES).fold(0, |any, place| {
+                any | ANCHORS.groups[hash_uncased((uncased >> (8 * place)) as u32)]
+            })
+        });
+        if any[0] | any[1] != 0 {
+            for n in 0..halves.len() {
+                if any[n] != 0 {
+                    ANCHORS.look_in(halves[n], at + n * PLACES, &mut found);
                 }
             }
         }
@@ -205,8 +211,8 @@ const fn hash(bytes: u32) -> usize {
 
 /// The same for letters without case. The highest byte falls out of the product.
 const fn hash_uncased(bytes: u32) -> usize {
-    // Of some hundred, the one with which the fewest common threes meet an anchor.
-    const SPREAD: u32 = 0x005b_1917;
+    // Of some thousand, the one with which the fewest common threes meet an anchor.
+    const SPREAD: u32 = 0x00bd_d467;
     (bytes.wrapping_mul(SPREAD << 8) >> (32 - BITS)) as usize
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::context::{bearer, pass_field, short};
+use super::context::{bearer, pass_field, short, short_pass};
 use super::place::{begins_at, contains, has_word_at, line_before, run, run_back};
 use super::stand_in::is_placeholder;
 use super::value::{Form, Promise, is_machine_made, is_secret};
@@ -61,10 +61,7 @@ pub(super) const SPECIALS: &[Special] = &[
     special("nid", cookie),
     special("on=", session_cookie),
     special("th=", session_cookie),
-    special("ss=", short),
-    special("ss:", short),
-    special("ss ", short),
-    special("ss[", short),
+    special("pas", short_pass),
     special("pw=", short),
     special("pw:", short),
     special("pw ", short),
