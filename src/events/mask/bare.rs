@@ -67,7 +67,8 @@ fn may_be_random(bytes: &[u8; WINDOW]) -> bool {
     let digits = !eight & (eight << 2) & !(eight << 3) & LETTERS;
     let line = below(1, eight ^ (u64::from(b'_') * ONES));
     let capitals = eight & !(eight << 1) & !(line >> 1) & LETTERS;
-    !is_other & ((digits != 0) | (capitals.count_ones() > 1))
+    let second = capitals & capitals.wrapping_sub(1);
+    !is_other & ((digits | second) != 0)
 }
 
 /// The run that holds `at`.

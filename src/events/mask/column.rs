@@ -14,8 +14,11 @@ pub(super) fn below(text: &[u8], name: &Range<usize>) -> Vec<Range<usize>> {
     let end = run(text, name.end, 600, |b| b != b'\n');
     let head = &text[start..end];
     for sign in [b',', b';', b'\t', b'|'] {
+        if !is_bounded(text, name, sign) {
+            continue;
+        }
         let all = head.iter().filter(|b| **b == sign).count();
-        if all < 1 || !is_bounded(text, name, sign) {
+        if all < 1 {
             continue;
         }
         let is_head = head.iter().all(|b| {

@@ -25,7 +25,7 @@ impl Named<'_> {
         let closed = self.skip_quotes(self.name.end);
         let bare = closed == self.name.end;
         // Most lines have no digit, and then nothing that is taken here.
-        let near = self.name.start.saturating_sub(60)..self.text.len().min(closed + 300);
+        let near = self.name.start.saturating_sub(60)..self.text.len().min(closed + 160);
         let has_digit = self.text[near].iter().any(u8::is_ascii_digit);
         let sentence = || {
             [

@@ -80,13 +80,13 @@ const HASHES: &[&[u8]] = &[
 /// The line below the command in the line of `at`.
 pub(super) fn below(text: &[u8], at: usize) -> Option<Range<usize>> {
     let end = run(text, at, 400, |b| b != b'\n');
-    let command = [line_before(text, at), &text[at..end]].concat();
+    let command = &text[at - line_before(text, at).len()..end];
     let bare = command.trim_ascii_start();
     let is_entered = PROMPTS.iter().any(|prompt| bare.starts_with(prompt))
         || (contains(&bare[..bare.len().min(60)], b"$ ")
             || contains(&bare[..bare.len().min(60)], b"# "))
             && contains(bare, b"@");
-    if !is_entered || HASHES.iter().any(|word| contains(&command, word)) {
+    if !is_entered || HASHES.iter().any(|word| contains(command, word)) {
         return None;
     }
     let start = run(text, end, 2, |b| matches!(b, b'\n' | b'\r'));
