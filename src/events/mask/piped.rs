@@ -30,14 +30,12 @@ const READERS: &[&[u8]] = &[
     b"secrets create",
     b"secrets versions add",
     b"env add",
-    b"vault login",
+    b" login",
     b"-pass stdin",
-    b"docker login",
     b"su -",
     b"kwallet",
     b"keyring set",
     b"token add",
-    b"registry login",
 ];
 
 fn is_given(text: &[u8], word: &Range<usize>) -> bool {

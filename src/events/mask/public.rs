@@ -79,6 +79,7 @@ const NAMES: &[&str] = &[
     "sitekey",
     "site",
     "snapshot",
+    "socket",
     "span",
     "src",
     "subject",
@@ -248,7 +249,12 @@ pub(super) fn is_public_place(text: &[u8], whole: &Range<usize>) -> bool {
             return true;
         }
     }
-    if is_told(line) {
+    // `<…@host>` of a mail; a line of its own below one that tells.
+    let above = line.is_empty().then(|| {
+        let end = whole.start.saturating_sub(1);
+        line_before(text, end)
+    });
+    if text.get(whole.end) == Some(&b'@') || is_told(line) || above.is_some_and(is_told) {
         return true;
     }
     name_before(text, whole.start).is_some_and(|name| is_public_name(&text[name]))
@@ -258,6 +264,9 @@ pub(super) fn is_public_place(text: &[u8], whole: &Range<usize>) -> bool {
 fn is_told(line: &[u8]) -> bool {
     const TELLING: &[&[u8]] = &[
         b" txt ",
+        b" dnskey ",
+        b" tlsa ",
+        b" sshfp ",
         b"ssh-rsa ",
         b"ssh-ed25519 ",
         b"ecdsa-",
