@@ -137,9 +137,11 @@ fn masking_again_changes_nothing() {
 #[test]
 fn no_text_breaks_the_rules() {
     let others = HELDOUT.map(|corpus| heldout(corpus, "true")).concat();
-    for (text, _) in [samples(SECRETS), samples(CLEAN), others].concat() {
+    let all = [samples(SECRETS), samples(CLEAN), others].concat();
+    for (number, (text, _)) in all.iter().enumerate() {
         let bytes = text.as_bytes();
-        for cut in 0..bytes.len().min(160) {
+        // Of each text some places, of all together every one.
+        for cut in (number % 8..bytes.len().min(160)).step_by(8) {
             Masked::from_bytes(&bytes[cut..]);
             Masked::from_bytes(&bytes[..cut]);
             let mut odd = bytes.to_vec();
