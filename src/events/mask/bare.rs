@@ -114,10 +114,11 @@ fn check(text: &[u8], mut whole: Range<usize>) -> Option<Range<usize>> {
         return None;
     }
     let value = &text[whole.clone()];
-    let is = is_random(value)
+    // What is cheap to see first: most runs are lines of a block.
+    let is = !is_of_a_block(text, &whole)
         && !is_public_prefix(value)
-        && !is_public_place(text, &whole)
-        && !is_of_a_block(text, &whole);
+        && is_random(value)
+        && !is_public_place(text, &whole);
     is.then_some(whole)
 }
 
