@@ -29,7 +29,7 @@ use crate::shadow::{
 use crate::snapshot::difference::Trees;
 use crate::snapshot::fresh::{self, Content};
 use crate::snapshot::index_file;
-use crate::snapshot::root::Root;
+use crate::snapshot::root::{Root, is_absent};
 use crate::state::crash;
 
 /// How it went.
@@ -356,6 +356,7 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
     modules::bring_back(&place, &shadow)?;
     left::bring_back(&place, &root, &removed.skipped, &mut warnings, |_| true);
     modules::connect(repo, &shadow, &removed.task, task)?;
+    empty(&removed.empty, &root)?;
     modes(&removed.modes, &task.path)?;
     if let Some(sparse) = &removed.sparse {
         sparse::give_back(&shadow, sparse, &mut warnings)?;
@@ -369,6 +370,22 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
     task.restoring = None;
     task.store(repo)?;
     Ok(warnings)
+}
+
+/// Folders with nothing in them, where nothing else has their place.
+fn empty(folders: &[serde_json::Value], root: &Root) -> Result<()> {
+    for path in folders {
+        let mut path = path_of_json(path).context("a record has no path")?;
+        path.push(b'/');
+        match root.make_parent(path.as_bstr()) {
+            Ok(_) => {}
+            Err(e) if is_absent(e) => {}
+            Err(e) => {
+                return Err(e).with_context(|| format!("cannot make the folder '{path}'"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Permission bits; of what is below a folder first.

@@ -57,6 +57,9 @@ pub(super) struct Removed {
     pub(super) refs: Vec<(String, String)>,
     #[serde(default)]
     pub(super) sparse: Option<Sparse>,
+    /// Folders with nothing in them.
+    #[serde(default)]
+    pub(super) empty: Vec<serde_json::Value>,
     /// Permission bits that no tree has, of files and folders.
     pub(super) modes: Vec<(serde_json::Value, u32)>,
     /// Paths that the tree has as they were on disk, although a conversion applies.
@@ -108,6 +111,7 @@ pub(super) fn put(
         .iter()
         .map(|entry| entry.path(entries))
         .chain(snapshot.changes.iter().map(|(path, _)| path.as_bstr()))
+        .chain(survey.empty.iter().map(|path| path.as_bstr()))
         .collect();
     let json = |path: &BString| path_json(&path.to_path_lossy());
     let removed = Removed {
@@ -120,6 +124,7 @@ pub(super) fn put(
         log: log.map(|id| id.to_string()),
         expires: trash::expiry(repo)?,
         operation: survey.operation.map(str::to_owned),
+        empty: survey.empty.iter().map(json).collect(),
         modes: odd_modes(&root, &paths)
             .into_iter()
             .map(|(path, mode)| (json(&path), mode))
@@ -193,6 +198,7 @@ pub(super) fn put_branch(repo: &Repo, task: &Task, branch: &str, tip: ObjectId) 
         operation: None,
         refs: Vec::new(),
         sparse: None,
+        empty: Vec::new(),
         modes: Vec::new(),
         raw: Vec::new(),
         skipped: Vec::new(),

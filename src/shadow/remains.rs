@@ -115,6 +115,7 @@ fn staged(
     .build(&[])?;
     let survey = Survey {
         findings: Vec::new(),
+        empty: Vec::new(),
         notes: Vec::new(),
         head: snapshot.head.clone(),
         snapshot,

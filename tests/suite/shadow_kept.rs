@@ -402,3 +402,32 @@ fn a_broken_one_among_several() {
     repo.git("shadow remove x y z").fails(1).says("'y'");
     assert_eq!(repo.shadows(), ["y"]);
 }
+
+/// No tree has them, and a bare repository is none without its own.
+#[test]
+fn empty_folders_and_a_bare_repository() {
+    let (repo, shadow) = scene();
+    for folder in ["empty", "dir/deep/down", "private", "node_modules/x"] {
+        shadow.mkdir(folder);
+    }
+    shadow.chmod("private", 0o700);
+    shadow.git("clone -q --bare . inner.git").ok();
+    shadow.git("-C inner.git pack-refs --all").ok();
+    let heads = shadow.git("-C inner.git log --all --format=%H").ok().out();
+    let folders = || {
+        let found = shadow.sh("find . -type d -printf '%m %p\\n' | sort");
+        found.ok().out()
+    };
+    let before = (shadow.disk(), folders());
+    away_and_back(&repo);
+    assert_eq!((shadow.disk(), folders()), before);
+    let there = shadow.root().join("inner.git");
+    let inner = shadow.run([
+        "--git-dir".as_ref(),
+        there.as_os_str(),
+        "log".as_ref(),
+        "--all".as_ref(),
+        "--format=%H".as_ref(),
+    ]);
+    assert_eq!(inner.ok().out(), heads);
+}

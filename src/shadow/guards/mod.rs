@@ -59,6 +59,8 @@ pub(super) struct Survey {
     pub(super) copies: Vec<BString>,
     /// Folders with a repository of their own.
     pub(super) nested: Vec<BString>,
+    /// Folders with nothing in them.
+    pub(super) empty: Vec<BString>,
     /// The operation under way.
     pub(super) operation: Option<&'static str>,
 }
@@ -109,6 +111,7 @@ pub(super) fn survey(
         disposable: walk.disposable,
         copies: changes.copies,
         nested: walk.nested,
+        empty: walk.empty,
         operation,
     })
 }

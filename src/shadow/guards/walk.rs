@@ -57,6 +57,8 @@ pub(in crate::shadow) struct Walked {
     pub(super) disposable: Vec<BString>,
     /// Folders with a repository of their own, submodules too.
     pub(super) nested: Vec<BString>,
+    /// Folders with nothing in them, which no tree has.
+    pub(super) empty: Vec<BString>,
     /// Folders that could not be read.
     pub(super) unreadable: Vec<BString>,
 }
@@ -120,6 +122,7 @@ pub(in crate::shadow) fn walk(repo: &Repo, shadow: &Repo, task: &Task) -> Result
     found.ignored.sort();
     found.disposable.sort();
     found.nested.sort();
+    found.empty.sort();
     Ok(found)
 }
 
@@ -130,7 +133,9 @@ impl Walk<'_> {
             self.found.unreadable.push(path.to_owned());
             return;
         };
+        let mut is_empty = !path.is_empty() && within != Within::Disposable;
         for entry in entries.flatten() {
+            is_empty = false;
             let name = entry.file_name();
             let name = name.as_bytes();
             if name == b".git" {
@@ -146,6 +151,9 @@ impl Walk<'_> {
                 Ok(_) => self.child_file(child, name, within),
                 Err(_) => self.found.unreadable.push(child),
             }
+        }
+        if is_empty {
+            self.found.empty.push(path.to_owned());
         }
     }
 
