@@ -130,8 +130,8 @@ impl Repo {
         Ok(found)
     }
 
-    /// Makes the ref `name`, which must not exist; `synced` as git's `core.fsync` has it
-    /// for references: its value is on disk before its name stands.
+    /// Makes the ref `name`, which must not exist. With `synced` it is durable when this
+    /// returns, and its value before its name.
     ///
     /// # Errors
     /// When it exists or cannot be written.
@@ -140,7 +140,7 @@ impl Repo {
         if synced {
             new.sync()?;
         }
-        new.publish(self, false)
+        new.publish(self, synced)
     }
 
     /// Deletes the ref `name` if it still points at `expected`.

@@ -33,6 +33,15 @@ impl Durability {
         )
     }
 
+    /// The same for a checkpoint right after which files are overwritten: some file
+    /// systems bring those to disk before a name that nobody waited for.
+    pub(super) fn of_safety(self) -> Self {
+        match self {
+            Durability::None => Durability::None,
+            Durability::Ordered | Durability::Full => Durability::Full,
+        }
+    }
+
     /// How objects are written.
     pub fn writing(self) -> Writing {
         match self {

@@ -12,7 +12,7 @@ use crate::lane::durability::Durability;
 use crate::lane::find::{self, Checkpoint};
 use crate::lane::identity::Lane;
 use crate::lane::position::Position;
-use crate::lane::record::Record;
+use crate::lane::record::{Kind, Record};
 use crate::lane::refs::Refs;
 use crate::lane::whole::{self, Published};
 use crate::lane::{index_state, upkeep, wrote};
@@ -112,7 +112,10 @@ impl Turn {
         let time = now();
         let bytes = commit_bytes(snapshot.tree, None, time, &record.message());
         let commit = snapshot.sink.put_new(ObjectKind::Commit, bytes)?;
-        let durability = Durability::of(repo)?;
+        let mut durability = Durability::of(repo)?;
+        if record.kind == Kind::BeforeUndo {
+            durability = durability.of_safety();
+        }
         let refs = Refs::prepare(repo, &self.lane, number, commit, record.index, durability)?;
         crash::point();
         let written = refs.write(snapshot.sink)?;

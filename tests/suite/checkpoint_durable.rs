@@ -263,7 +263,14 @@ fn safety_and_journal_are_durable_before_the_first_file_is_touched() {
     };
     let is_sync = |call: &Call, of: &str| matches!(call, Call::Sync(path) if path.contains(of));
     let is_rename = |call: &Call, of: &str| matches!(call, Call::Rename(what) if what.contains(of));
-    let safety = place(&|call| is_sync(call, "refs/harness/checkpoints/main/002"));
+    // Its value, and then its name.
+    let value = place(&|call| is_sync(call, "refs/harness/checkpoints/main/002.lock"));
+    let named = place(&|call| is_rename(call, "refs/harness/checkpoints/main/002.lock"));
+    let safety = calls
+        .iter()
+        .rposition(|call| is_sync(call, "refs/harness/checkpoints/main/002"))
+        .unwrap();
+    assert!(value < named && named < safety, "{calls:#?}");
     let written = place(&|call| is_sync(call, "/harness/.tmp-"));
     let journal = place(&|call| is_rename(call, "/harness/restore\""));
     let first = place(&|call| is_rename(call, "/harness/stage>"));
