@@ -36,22 +36,21 @@ impl Repo {
     /// # Errors
     /// When it exists, or somebody else is about to make it, or it cannot be written.
     pub fn new_ref(&self, name: &str, target: ObjectId) -> Result<NewRef> {
-        if self.find_ref(name.into())?.is_some() {
-            // gix lets an equal value pass, and does not see a packed conflict.
-            bail!("the ref '{name}' exists already");
-        }
-        let lock = match self.backend().is_files() {
-            true => Some(
-                LockFile::make(&self.common_dir().join(name), target)
-                    .with_context(|| format!("cannot create the ref '{name}'"))?,
-            ),
-            false => None,
-        };
-        Ok(NewRef {
+        let mut new = NewRef {
             name: name.to_owned(),
             target,
-            lock,
-        })
+            lock: None,
+        };
+        if self.backend().is_files() {
+            if self.find_ref(name.into())?.is_some() {
+                // It may be among the packed ones, where no file is in the way.
+                bail!("the ref '{name}' exists already");
+            }
+            let lock = LockFile::make(&self.common_dir().join(name), target)
+                .with_context(|| format!("cannot create the ref '{name}'"))?;
+            new.lock = Some(lock);
+        }
+        Ok(new)
     }
 
     /// Removes what processes that died more than a day ago have left of new refs
