@@ -2,12 +2,11 @@
 //! differ from the user's index, so that the next one does not read them again.
 //! It may be lost or broken at any time; then the files are read.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use flate2::Crc;
 use gix::ObjectId;
-use gix::bstr::{BStr, BString};
+use gix::bstr::{BStr, BString, ByteSlice};
 use gix::index::entry::Mode;
 
 use crate::error::Result;
@@ -37,8 +36,8 @@ pub struct Cache {
     /// The ref and commit for which it was written: while they stand, every id
     /// here is reachable and needs no look-up.
     pub anchor: Option<(String, ObjectId)>,
-    /// By path.
-    pub files: BTreeMap<BString, Known>,
+    /// Sorted by path, each once.
+    pub files: Vec<(BString, Known)>,
     /// Trees that the anchor keeps.
     pub trees: Vec<ObjectId>,
     /// The fingerprint of the attributes under which `proven` holds.
@@ -63,7 +62,12 @@ impl Cache {
 
     /// What is known of `path`, if it is still the file that was read.
     pub fn known(&self, path: &BStr, stat: &Stat) -> Option<&Known> {
-        self.files.get(path).filter(|known| known.stat == *stat)
+        let at = self
+            .files
+            .binary_search_by(|(known, _)| known.as_bstr().cmp(path))
+            .ok()?;
+        let (_, known) = &self.files[at];
+        (known.stat == *stat).then_some(known)
     }
 
     /// Whether the anchor's ref still stands.
@@ -144,22 +148,23 @@ impl Cache {
         } else {
             Some((String::from_utf8(name).ok()?, input.id()?))
         };
-        let mut files = BTreeMap::new();
+        let mut files: Vec<(BString, Known)> = Vec::new();
         for _ in 0..input.number()? {
             let path = BString::from(input.bytes()?);
             let stat = input.stat()?;
             let mode = Mode::from_bits(input.u32()?)?;
             let id = input.id()?;
             let raw = input.take(1)? != [0];
-            files.insert(
-                path,
-                Known {
-                    stat,
-                    mode,
-                    id,
-                    raw,
-                },
-            );
+            if files.last().is_some_and(|(before, _)| *before >= path) {
+                return None;
+            }
+            let known = Known {
+                stat,
+                mode,
+                id,
+                raw,
+            };
+            files.push((path, known));
         }
         let mut trees = Vec::new();
         for _ in 0..input.number()? {
@@ -283,7 +288,7 @@ mod tests {
         };
         Cache {
             anchor: Some(("refs/harness/checkpoints/main/001".to_owned(), id)),
-            files: BTreeMap::from([(
+            files: vec![(
                 BString::from(b"a\n\xff".as_slice()),
                 Known {
                     stat,
@@ -291,7 +296,7 @@ mod tests {
                     id,
                     raw: true,
                 },
-            )]),
+            )],
             trees: vec![id],
             fingerprint: 3,
             proven: vec![1, 2],

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
+use gix::index::Entry;
 use gix::index::entry::Mode;
 
 use crate::error::{Context, Result};
@@ -229,7 +230,7 @@ fn take_once(
     }
     if anchored {
         sink.trust(old.trees.iter().copied());
-        sink.trust(known.files.values().map(|known| known.id));
+        sink.trust(known.files.iter().map(|(_, known)| known.id));
     }
     let captures = Capturer {
         root,
@@ -251,7 +252,7 @@ fn take_once(
                 // The index says it all: a hash is enough to know that next time.
                 Some(key) => cache.proven.push(key),
                 None => {
-                    cache.files.insert(candidate.path.clone(), known);
+                    cache.files.push((candidate.path.clone(), known));
                 }
             }
         }
@@ -271,6 +272,7 @@ fn take_once(
             }),
         }
     }
+    debug_assert!(cache.files.is_sorted_by(|(a, _), (b, _)| a < b));
     cache.proven.sort_unstable();
     changes.extend(scan.gone.drain(..).map(|path| (path, None)));
     changes.extend(
@@ -280,7 +282,7 @@ fn take_once(
     );
     changes.sort();
     changes.dedup_by(|later, earlier| later.0 == earlier.0 && keep_present(later, earlier));
-    changes.retain(|change| !is_as_indexed(&index, change));
+    drop_indexed(&index, &mut changes);
     dirty::note(repo, root, &scan.submodules, &mut skipped);
     let named = raw
         .iter_mut()
@@ -357,21 +359,35 @@ fn keep_present(later: &Change, earlier: &mut Change) -> bool {
     true
 }
 
-fn is_as_indexed(index: &Index, change: &Change) -> bool {
-    let (path, now) = change;
+/// Takes out what the index says already. Both are sorted by path, so that each search
+/// begins where the one before has ended, in steps that double.
+fn drop_indexed(index: &Index, changes: &mut Vec<Change>) {
     let state = index.state();
-    match (state.entry_by_path(path.as_bstr()), now) {
-        // Of a conflict it may be another stage, which the tree will not have.
-        (Some(entry), Some((mode, id))) => {
-            entry.stage_raw() == 0
-                && entry.mode == *mode
-                && entry.id == *id
-                && !entry
-                    .flags
-                    .contains(gix::index::entry::Flags::INTENT_TO_ADD)
+    let entries = state.entries();
+    let mut at = 0;
+    changes.retain(|(path, now)| {
+        let is_before = |entry: &Entry| entry.path(state) < path.as_bstr();
+        let mut step = 1;
+        while entries.get(at + step).is_some_and(is_before) {
+            at += step;
+            step *= 2;
         }
-        _ => false,
-    }
+        let end = entries.len().min(at + step + 1);
+        at += entries[at.min(end)..end].partition_point(is_before);
+        match (entries.get(at), now) {
+            // Of a conflict it may be another stage, which the tree will not have.
+            (Some(entry), Some((mode, id))) => {
+                !(entry.path(state) == path.as_bstr()
+                    && entry.stage_raw() == 0
+                    && entry.mode == *mode
+                    && entry.id == *id
+                    && !entry
+                        .flags
+                        .contains(gix::index::entry::Flags::INTENT_TO_ADD))
+            }
+            _ => true,
+        }
+    });
 }
 
 /// The file system's "now", by a file that is touched just now: a change that
