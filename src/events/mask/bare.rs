@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::place::{contains, run, run_back};
 use super::public::{is_public_name, is_public_place, is_public_prefix};
-use super::random::{is_random, is_token};
+use super::random::{has_all_kinds, is_random, is_token};
 use super::special::airtable;
 
 /// The shortest run that is judged, 128 bits in base64, and the longest.
@@ -114,10 +114,11 @@ fn check(text: &[u8], mut whole: Range<usize>) -> Option<Range<usize>> {
         return None;
     }
     let value = &text[whole.clone()];
-    // What is cheap to see first: most runs are lines of a block.
-    let is = !is_of_a_block(text, &whole)
-        && !is_public_prefix(value)
+    // What is cheap to see first: most runs are names, or lines of a block.
+    let is = has_all_kinds(value)
+        && !is_of_a_block(text, &whole)
         && is_random(value)
+        && !is_public_prefix(value)
         && !is_public_place(text, &whole);
     is.then_some(whole)
 }

@@ -39,6 +39,12 @@ fn kind(byte: u8) -> Kind {
     }
 }
 
+/// Whether letters of both cases and a digit are there at all.
+pub(super) fn has_all_kinds(value: &[u8]) -> bool {
+    let has = |kind: fn(&u8) -> bool| value.iter().any(kind);
+    has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+}
+
 /// Whether `value` is random: both cases and digits, changing so often that no name, no
 /// path and no text in base64 is meant.
 pub(super) fn is_random(value: &[u8]) -> bool {
