@@ -4,14 +4,12 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use gix::ObjectId;
 
 use crate::error::{Context, Result, bail};
 use crate::git::Repo;
-
-const DAY: Duration = Duration::from_secs(86_400);
+use crate::state::file;
 
 /// A ref that nobody sees yet. Dropped, there is none.
 pub struct NewRef {
@@ -53,15 +51,14 @@ impl Repo {
         Ok(new)
     }
 
-    /// Removes what processes that died more than a day ago have left of new refs
-    /// below `prefix`.
-    pub fn forget_old_new_refs(&self, prefix: &str) {
-        clear_old(&self.common_dir().join(prefix));
+    /// Removes what killed processes have left of new refs below `prefix`.
+    pub fn clear_unfinished_refs(&self, prefix: &str) {
+        clear_unfinished(&self.common_dir().join(prefix));
     }
 
     /// Removes what a killed process has left of a new ref `name`. Only for whoever
     /// holds a lock that all who make this ref take.
-    pub fn forget_new_ref(&self, name: &str) {
+    pub fn clear_unfinished_ref(&self, name: &str) {
         let _ = fs::remove_file(lock_path(&self.common_dir().join(name)));
     }
 }
@@ -144,21 +141,15 @@ fn create(path: &Path) -> io::Result<File> {
     Err(ErrorKind::NotFound.into())
 }
 
-fn clear_old(folder: &Path) {
+fn clear_unfinished(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            clear_old(&path);
-        } else if path.extension() == Some("lock".as_ref()) && is_old(&path) {
+            clear_unfinished(&path);
+        } else if path.extension() == Some("lock".as_ref()) && file::is_abandoned(&path) {
             let _ = fs::remove_file(path);
         }
     }
-}
-
-fn is_old(path: &Path) -> bool {
-    fs::symlink_metadata(path)
-        .and_then(|found| found.modified())
-        .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > DAY))
 }
 
 fn lock_path(file: &Path) -> PathBuf {

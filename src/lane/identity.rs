@@ -114,12 +114,12 @@ impl Lane {
     pub fn count(&self, repo: &Repo, number: u32, kind: Kind) -> Result<()> {
         let agents = is_evidence(kind) || had_agents(repo, &self.name)? == Some(true);
         let who = if agents { AGENTS } else { BY_HAND };
-        // Of one length, so that it is written over itself at each save.
-        let line = format!("{VERSION} {} {number:010} {who:7}\n", self.worktree);
-        file::overwrite(
+        let line = format!("{VERSION} {} {number} {who}\n", self.worktree);
+        file::replace(
             &counter_path(repo, &self.name),
             line.as_bytes(),
             repo.sharing(),
+            false,
         )
     }
 

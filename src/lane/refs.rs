@@ -34,7 +34,7 @@ impl Refs {
         durability: Durability,
     ) -> Result<Self> {
         let prepare = |name: &str, target| {
-            repo.forget_new_ref(name);
+            repo.clear_unfinished_ref(name);
             repo.new_ref(name, target)
         };
         Ok(Refs {

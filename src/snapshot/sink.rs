@@ -19,7 +19,7 @@ use crate::error::{Context, Result};
 use crate::git::Repo;
 use crate::snapshot::pack::{Pack, PackWriter, clear_abandoned};
 use crate::snapshot::workers;
-use crate::state::file::explain;
+use crate::state::file::{self, explain};
 
 /// Above this many objects, a pack.
 const LOOSE_AT_MOST: usize = 8;
@@ -407,16 +407,11 @@ pub(super) const UNFINISHED: &str = "git-harness-";
 pub fn clear_unfinished(objects: &Path) {
     for folder in [objects.to_owned(), objects.join("pack")] {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let is_old = entry
-                .metadata()
-                .and_then(|found| found.modified())
-                .is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() > 86_400));
-            if is_old
-                && entry
-                    .file_name()
-                    .as_encoded_bytes()
-                    .starts_with(UNFINISHED.as_bytes())
-            {
+            let is_ours = entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(UNFINISHED.as_bytes());
+            if is_ours && file::is_abandoned(&entry.path()) {
                 let _ = fs::remove_file(entry.path());
             }
         }

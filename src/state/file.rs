@@ -1,12 +1,12 @@
 //! Private files: 0600 in folders of 0700 (wider only when the repository is
-//! shared), written beside and renamed.
+//! shared), always written beside and renamed.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
 use tempfile::NamedTempFile;
 
 use crate::error::{Context, Error, Result, hinted};
@@ -157,26 +157,15 @@ pub fn replace(path: &Path, bytes: &[u8], sharing: Sharing, synced: bool) -> Res
     replacement.publish(path, synced)
 }
 
-/// Writes `bytes` over a file that has as many, in one piece and without making
-/// another; else as [`replace`]. For what only the holder of a lock reads and writes.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn overwrite(path: &Path, bytes: &[u8], sharing: Sharing) -> Result<()> {
-    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(open) = rustix::fs::open(path, flags, Mode::empty()) else {
-        return replace(path, bytes, sharing, false);
-    };
-    let mut file = File::from(open);
-    let fits = file.metadata().is_ok_and(|found| {
-        found.is_file() && found.nlink() == 1 && found.len() == bytes.len() as u64
-    });
-    if !fits {
-        return replace(path, bytes, sharing, false);
-    }
-    file.write_all(bytes)
-        .with_context(|| format!("cannot write '{}'", path.display()))
+/// Whether `path` is what a process has left that died before it was done with it:
+/// nobody takes a day for that.
+pub fn is_abandoned(path: &Path) -> bool {
+    fs::symlink_metadata(path)
+        .and_then(|found| found.modified())
+        .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > DAY))
 }
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// Removes `path`; it is fine when it is not there.
 ///

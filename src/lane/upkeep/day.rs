@@ -31,7 +31,7 @@ pub fn run(repo: &Repo) -> Result<()> {
         file::replace(&stamp(repo), b"1\n", repo.sharing(), false)?;
         clear_unfinished(&repo.objects_dir());
         for refs in [CHECKPOINTS, INDEXES] {
-            repo.forget_old_new_refs(refs);
+            repo.clear_unfinished_refs(refs);
         }
         if repo.config_bool("checkpoint.autoPrune", true)? {
             expire_all(repo)?;
