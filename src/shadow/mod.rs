@@ -55,6 +55,7 @@ mod sweep;
 mod target;
 mod task;
 mod trash;
+mod treeless;
 mod unmake;
 mod worktree_refs;
 

@@ -29,7 +29,7 @@ use crate::shadow::{
 use crate::snapshot::difference::Trees;
 use crate::snapshot::fresh::{self, Content};
 use crate::snapshot::index_file;
-use crate::snapshot::root::{Root, is_absent};
+use crate::snapshot::root::Root;
 use crate::state::crash;
 
 /// How it went.
@@ -356,8 +356,7 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
     modules::bring_back(&place, &shadow)?;
     left::bring_back(&place, &root, &removed.skipped, &mut warnings, |_| true);
     modules::connect(repo, &shadow, &removed.task, task)?;
-    empty(&removed.empty, &root)?;
-    modes(&removed.modes, &task.path)?;
+    removed.treeless.give_back(&root)?;
     if let Some(sparse) = &removed.sparse {
         sparse::give_back(&shadow, sparse, &mut warnings)?;
     }
@@ -370,37 +369,6 @@ fn rest(repo: &Repo, found: &Found, task: &mut Task) -> Result<Vec<String>> {
     task.restoring = None;
     task.store(repo)?;
     Ok(warnings)
-}
-
-/// Folders with nothing in them, where nothing else has their place.
-fn empty(folders: &[serde_json::Value], root: &Root) -> Result<()> {
-    for path in folders {
-        let mut path = path_of_json(path).context("a record has no path")?;
-        path.push(b'/');
-        match root.make_parent(path.as_bstr()) {
-            Ok(_) => {}
-            Err(e) if is_absent(e) => {}
-            Err(e) => {
-                return Err(e).with_context(|| format!("cannot make the folder '{path}'"));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Permission bits; of what is below a folder first.
-fn modes(modes: &[(serde_json::Value, u32)], root: &Path) -> Result<()> {
-    for (path, mode) in modes.iter().rev() {
-        let path = path_of_json(path).context("a record has no path")?;
-        let path = root.join(path.to_path_lossy());
-        if path
-            .symlink_metadata()
-            .is_ok_and(|found| !found.is_symlink())
-        {
-            fs::set_permissions(&path, fs::Permissions::from_mode(*mode))?;
-        }
-    }
-    Ok(())
 }
 
 /// The other stages of a conflict, and the flags.

@@ -2,9 +2,6 @@
 //! everything that was in the folder, whose parents are HEAD and the index, and
 //! whose message says how to put it back.
 
-use std::collections::BTreeSet;
-use std::fs::Metadata;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
@@ -22,6 +19,7 @@ use crate::shadow::guards::Survey;
 use crate::shadow::process::now;
 use crate::shadow::sparse::{self, Sparse};
 use crate::shadow::task::{Task, path_json, stored_path};
+use crate::shadow::treeless::Treeless;
 use crate::shadow::{headlog, trash, worktree_refs};
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::Skipped;
@@ -57,11 +55,8 @@ pub(super) struct Removed {
     pub(super) refs: Vec<(String, String)>,
     #[serde(default)]
     pub(super) sparse: Option<Sparse>,
-    /// Folders with nothing in them.
-    #[serde(default)]
-    pub(super) empty: Vec<serde_json::Value>,
-    /// Permission bits that no tree has, of files and folders.
-    pub(super) modes: Vec<(serde_json::Value, u32)>,
+    #[serde(flatten)]
+    pub(super) treeless: Treeless,
     /// Paths that the tree has as they were on disk, although a conversion applies.
     pub(super) raw: Vec<serde_json::Value>,
     /// What is not in the tree, and why.
@@ -111,7 +106,6 @@ pub(super) fn put(
         .iter()
         .map(|entry| entry.path(entries))
         .chain(snapshot.changes.iter().map(|(path, _)| path.as_bstr()))
-        .chain(survey.empty.iter().map(|path| path.as_bstr()))
         .collect();
     let json = |path: &BString| path_json(&path.to_path_lossy());
     let removed = Removed {
@@ -124,11 +118,7 @@ pub(super) fn put(
         log: log.map(|id| id.to_string()),
         expires: trash::expiry(repo)?,
         operation: survey.operation.map(str::to_owned),
-        empty: survey.empty.iter().map(json).collect(),
-        modes: odd_modes(&root, &paths)
-            .into_iter()
-            .map(|(path, mode)| (json(&path), mode))
-            .collect(),
+        treeless: Treeless::of(&root, paths, &survey.empty),
         refs: kept.refs,
         sparse: sparse::kept(shadow)?,
         raw: snapshot.raw.iter().map(json).collect(),
@@ -146,38 +136,6 @@ pub(super) fn put(
     parents.extend(kept.commits);
     parents.extend(own_branch(repo, task));
     store(repo, removed, snapshot.tree, &parents, snapshot.sink)
-}
-
-/// Permission bits other than those that git gives a file or folder by itself, which
-/// are those that the user's umask leaves: git's own file in the worktree has them.
-fn odd_modes(root: &Root, paths: &[&BStr]) -> Vec<(BString, u32)> {
-    let bits = |found: &Metadata| found.permissions().mode() & 0o7777;
-    let pointer = root.join(BStr::new(".git")).symlink_metadata();
-    let plain = pointer.as_ref().map_or(0o644, bits) & 0o666;
-    let executable = plain | (plain & 0o444) >> 2;
-    let mut all: BTreeSet<BString> = BTreeSet::from([BString::from(".")]);
-    for path in paths {
-        // Up to the first folder that another path has named already.
-        let mut path = path.to_owned();
-        while let Some(at) = path.rfind_byte(b'/') {
-            path = path[..at].as_bstr();
-            if !all.insert(path.to_owned()) {
-                break;
-            }
-        }
-    }
-    all.extend(paths.iter().map(|path| BString::from(*path)));
-    all.into_iter()
-        .filter_map(|path| {
-            let found = root.join(path.as_bstr()).symlink_metadata().ok()?;
-            let bits = bits(&found);
-            let is_odd = match found.is_dir() {
-                true => bits != executable,
-                false => found.is_file() && bits != plain && bits != executable,
-            };
-            is_odd.then_some((path, bits))
-        })
-        .collect()
 }
 
 /// The same for a shadow of which only the branch is left, which is at `tip`.
@@ -198,8 +156,7 @@ pub(super) fn put_branch(repo: &Repo, task: &Task, branch: &str, tip: ObjectId) 
         operation: None,
         refs: Vec::new(),
         sparse: None,
-        empty: Vec::new(),
-        modes: Vec::new(),
+        treeless: Treeless::default(),
         raw: Vec::new(),
         skipped: Vec::new(),
         folder: place.folder,
