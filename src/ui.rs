@@ -206,6 +206,14 @@ pub fn listed<T: Display>(items: &[T]) -> String {
     lines.join("\n")
 }
 
+/// `1 turn`, `2 turns`.
+pub fn counted(count: impl Display, noun: &str) -> String {
+    match count.to_string().as_str() {
+        "1" => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use crate::lane::age::Age;
 use crate::lane::expire::{self, KEEP, Rule, expired};
 use crate::lane::needed::needed;
 use crate::lane::{Lane, find, upkeep};
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -72,9 +72,12 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     }
     // What is expired would go by itself.
     let by_itself = asked_age.is_none() && arguments.keep.is_none();
-    let plural = if going.len() == 1 { "" } else { "s" };
-    let question =
-        (!by_itself).then(|| format!("this deletes {} checkpoint{plural}. Go on?", going.len()));
+    let question = (!by_itself).then(|| {
+        format!(
+            "this deletes {}. Go on?",
+            counted(going.len(), "checkpoint")
+        )
+    });
     removal::carry_out(
         repo,
         &Removal {

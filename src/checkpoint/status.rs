@@ -12,7 +12,7 @@ use crate::lane::position::Position;
 use crate::lane::{Lane, find, identity};
 use crate::snapshot::restore::journal::Journal;
 use crate::snapshot::take::{Request, take};
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -52,8 +52,12 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         }))?;
         return Ok(Exit::Done);
     }
-    let plural = if count == 1 { "" } else { "s" };
-    writeln!(ui.out, "lane {}: {count} checkpoint{plural}", lane.name)?;
+    writeln!(
+        ui.out,
+        "lane {}: {}",
+        lane.name,
+        counted(count, "checkpoint")
+    )?;
     if let Some(newest) = &newest {
         let state = match changed {
             Some(true) => "the working tree has changed since",

@@ -9,8 +9,7 @@ use crate::git::Repo;
 use crate::git::command::Child;
 use crate::replay::range::Range;
 use crate::replay::store::Store;
-use crate::replay::words::counted;
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 /// A command that has ended.
 #[derive(Debug)]

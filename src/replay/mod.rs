@@ -44,7 +44,6 @@ mod store;
 mod test;
 mod trace;
 mod tree;
-mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

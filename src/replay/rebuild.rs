@@ -13,9 +13,9 @@ use crate::replay::journal::{Commit, Failure, Journal, Turn, Usage, Workspace};
 use crate::replay::object::RawCommit;
 use crate::replay::room::Place;
 use crate::replay::store::Store;
-use crate::replay::words::counted;
 use crate::replay::{base, cause, fsck, promised};
 use crate::ui::Progress;
+use crate::ui::counted;
 
 /// What a replay is asked for.
 #[derive(Debug, Default)]

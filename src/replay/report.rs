@@ -8,8 +8,7 @@ use crate::error::{Context, Result};
 use crate::replay::divergence::short;
 use crate::replay::journal::{Failure, Journal};
 use crate::replay::rebuild::Verdict;
-use crate::replay::words::counted;
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 /// What was made of the rebuilt commits.
 #[derive(Debug, Clone, PartialEq, Eq)]

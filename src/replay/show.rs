@@ -13,9 +13,8 @@ use crate::replay::divergence::short;
 use crate::replay::journal::container::Form;
 use crate::replay::journal::{Commit, Journal, Turn, Usage, Workspace};
 use crate::replay::patch;
-use crate::replay::words::counted;
 use crate::replay::{options, render};
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 /// Show what a journal holds
 #[derive(Args)]

@@ -8,7 +8,7 @@ use crate::git::Repo;
 use crate::state::lock::PATIENCE;
 use crate::trajectory::import_command::import_known;
 use crate::trajectory::mirror::{self, Mirror};
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 #[derive(Args)]
 pub(super) struct Freshness {
@@ -23,7 +23,10 @@ impl Freshness {
         if !self.no_ingest {
             let failed = import_known(repo, None)?;
             if failed > 0 {
-                ui.warn(format_args!("{failed} transcripts could not be read"));
+                ui.warn(format_args!(
+                    "{} could not be read",
+                    counted(failed, "transcript")
+                ));
             }
             let mut mirror = Mirror::open(repo, PATIENCE)?;
             let done = mirror::ingest(repo, &mut mirror, None)?;
@@ -32,8 +35,8 @@ impl Freshness {
             }
             if done.broken > 0 {
                 ui.warn(format_args!(
-                    "{} lines of the logs could not be read",
-                    done.broken
+                    "{} of the logs could not be read",
+                    counted(done.broken, "line")
                 ));
             }
         }

@@ -12,7 +12,7 @@ use crate::events::{Key, Reader, line, session, time};
 use crate::git::Repo;
 use crate::trajectory::import::{self, AGENTS, Story};
 use crate::trajectory::record::{self, close_orphans, settle};
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -81,11 +81,15 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         ui.json(&json!({"sessions": counted.sessions, "events": counted.events, "broken": counted.broken}))?;
     } else {
         ui.note(format_args!(
-            "{} sessions, {} events imported",
-            counted.sessions, counted.events
+            "{}, {} imported",
+            ui::counted(counted.sessions, "session"),
+            ui::counted(counted.events, "event")
         ));
         if counted.broken > 0 {
-            ui.warn(format_args!("{} rows could not be read", counted.broken));
+            ui.warn(format_args!(
+                "{} could not be read",
+                ui::counted(counted.broken, "row")
+            ));
         }
     }
     Ok(Exit::Done)

@@ -13,7 +13,7 @@ use crate::trajectory::expire;
 use crate::trajectory::import_command::import_known;
 use crate::trajectory::mirror::{self, Mirror};
 use crate::trajectory::summary;
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -74,7 +74,10 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
     }
     let failed = import_known(repo, stem.as_deref())?;
     if failed > 0 && !arguments.quiet {
-        ui.warn(format_args!("{failed} transcripts could not be read"));
+        ui.warn(format_args!(
+            "{} could not be read",
+            counted(failed, "transcript")
+        ));
     }
     let done = mirror::ingest(repo, &mut mirror, stem.as_deref())?;
     if mirror.is_made_anew && !arguments.quiet {
@@ -85,11 +88,15 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
         ui.json(&json!({"files": done.files, "events": done.events, "broken": done.broken}))?;
     } else if !arguments.quiet {
         ui.note(format_args!(
-            "{} new events from {} files",
-            done.events, done.files
+            "{} from {}",
+            counted(done.events, "new event"),
+            counted(done.files, "file")
         ));
         if done.broken > 0 {
-            ui.warn(format_args!("{} lines could not be read", done.broken));
+            ui.warn(format_args!(
+                "{} could not be read",
+                counted(done.broken, "line")
+            ));
         }
     }
     Ok(Exit::Done)

@@ -8,7 +8,7 @@ use crate::cli::Exit;
 use crate::error::{Context, Result};
 use crate::events::{Lines, mask};
 use crate::git::Repo;
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -31,7 +31,7 @@ pub(super) fn run(repo: &Repo, arguments: Arguments, ui: &mut Ui) -> Result<Exit
             .with_context(|| format!("cannot read '{}'", path.display()))?;
         found += below(path, ui)?;
     }
-    ui.note(format_args!("{found} secrets"));
+    ui.note(counted(found, "secret"));
     Ok(if found == 0 { Exit::Done } else { Exit::No })
 }
 

@@ -256,7 +256,7 @@ fn only_sessions_of_this_repository_are_taken_by_default() {
     repo.git("trajectory import pi").ok().says("0 sessions");
     let here = text.replace("/home/dev/app", repo.root().to_str().unwrap());
     fs::write(home.join("b.jsonl"), here).unwrap();
-    repo.git("trajectory import pi").ok().says("1 sessions");
+    repo.git("trajectory import pi").ok().says("1 session, ");
     assert_eq!(
         repo.git("trajectory list --json").ok().json()[0]["tokens"],
         6178

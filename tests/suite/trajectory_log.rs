@@ -148,11 +148,7 @@ fn a_torn_end_costs_nothing_but_itself() {
     log(&repo, "s", "note", &json!({"n": 2}));
     let shown = repo.git("trajectory show s --json").ok();
     assert_eq!(shown.lines().len(), 2);
-    assert!(
-        shown
-            .err()
-            .contains("1 lines of the logs could not be read")
-    );
+    assert!(shown.err().contains("1 line of the logs could not be read"));
 }
 
 #[test]
