@@ -99,10 +99,10 @@ fn describe(checkpoint: &Checkpoint, ui: &mut Ui) -> Result<Exit> {
         let left = wrote
             .id
             .map_or_else(|| "absent".to_owned(), |id| id.to_string());
-        add(
-            "Wrote",
-            Some(format!("{left} {}", quoted(wrote.path.as_bstr()))),
-        );
+        let path = quoted(wrote.path.as_bstr());
+        let whose = wrote.session.as_ref();
+        let whose = whose.map_or_else(String::new, |session| format!(" (session {session})"));
+        add("Wrote", Some(format!("{left} {path}{whose}")));
     }
     for skipped in &record.skipped {
         let path = quoted(skipped.path.as_bstr());

@@ -192,6 +192,11 @@ fn two_agents_at_once_at_one_file() {
         // The call of the other one is still under way, or was refused.
         repo.undo("--to 1 --session one");
         assert_eq!(repo.read("notes") != "by whoever wrote\n", reverted);
+        // The state before the undo has what was said.
+        let shown = repo.git("checkpoint show 3").ok().out();
+        let said = format!(" notes (session {who})");
+        let wrote = |line: &str| line.starts_with("Wrote:") && line.ends_with(&said);
+        assert!(shown.lines().any(wrote), "{shown}");
     }
 }
 
