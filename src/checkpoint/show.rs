@@ -96,9 +96,7 @@ fn describe(checkpoint: &Checkpoint, ui: &mut Ui) -> Result<Exit> {
     add("After", record.after.map(|n| format!("{n:03}")));
     add("Target", record.target.clone());
     for wrote in &record.wrote {
-        let left = wrote
-            .id
-            .map_or_else(|| "absent".to_owned(), |id| id.to_string());
+        let left = wrote.left();
         let path = quoted(wrote.path.as_bstr());
         let whose = wrote.session.as_ref();
         let whose = whose.map_or_else(String::new, |session| format!(" (session {session})"));

@@ -224,16 +224,14 @@ fn parse_head(text: &BStr) -> Head {
 
 /// `<oid> <path>` or `absent <path>`; a session stands in quotes between them.
 fn wrote_text(wrote: &Wrote) -> String {
-    let id = wrote
-        .id
-        .map_or_else(|| "absent".to_owned(), |id| id.to_string());
+    let left = wrote.left();
     let path = quoted(wrote.path.as_bstr());
     match &wrote.session {
         Some(session) => format!(
-            "{id} session={} {path}",
+            "{left} session={} {path}",
             in_quotes(session.as_bytes().as_bstr())
         ),
-        None => format!("{id} {path}"),
+        None => format!("{left} {path}"),
     }
 }
 

@@ -26,6 +26,14 @@ pub struct Wrote {
     pub session: Option<String>,
 }
 
+impl Wrote {
+    /// What is left, in words: the id of the blob, or `absent`.
+    pub fn left(&self) -> String {
+        self.id
+            .map_or_else(|| "absent".to_owned(), |id| id.to_string())
+    }
+}
+
 fn path(repo: &Repo) -> PathBuf {
     repo.own_state().join("wrote")
 }

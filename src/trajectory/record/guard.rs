@@ -244,14 +244,7 @@ fn after_one(
     let left: Vec<Wrote> = paths.into_iter().zip(ids).map(wrote).collect();
     let _lock = lane.lock(&repo, PATIENCE)?;
     wrote::append(&repo, &left)?;
-    let named = |wrote: &Wrote| {
-        (
-            wrote.path.to_string(),
-            wrote
-                .id
-                .map_or_else(|| "absent".to_owned(), |id| id.to_string()),
-        )
-    };
+    let named = |wrote: &Wrote| (wrote.path.to_string(), wrote.left());
     Ok(left.iter().map(named).collect())
 }
 
