@@ -11,11 +11,12 @@ use gix::index::entry::Mode;
 
 use crate::error::Result;
 use crate::git::Repo;
+use crate::snapshot::listed::Listed;
 use crate::snapshot::stat::{FileKind, Stat};
 use crate::state::file;
 
 /// Changes whenever the layout below does; another one is read as an empty cache.
-const MAGIC: &[u8; 8] = b"GHCACHE1";
+const MAGIC: &[u8; 8] = b"GHCACHE2";
 
 /// What is known of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct Cache {
     pub fingerprint: u64,
     /// Hashes of unchanged entries that no conversion alters, sorted.
     pub proven: Vec<u64>,
+    /// Folders that need not be read again, sorted.
+    pub listed: Vec<Listed>,
 }
 
 fn path(repo: &Repo) -> PathBuf {
@@ -92,7 +95,9 @@ impl Cache {
     /// The bytes on disk: magic, fields in order, lengths before lists, all
     /// little-endian, and a CRC-32 of everything before it.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(64 + self.files.len() * 160 + self.proven.len() * 8);
+        let mut out = Vec::with_capacity(
+            64 + self.files.len() * 160 + self.proven.len() * 8 + self.listed.len() * 40,
+        );
         out.extend(MAGIC);
         let (name, commit) = match &self.anchor {
             Some((name, commit)) => (name.as_bytes(), Some(commit)),
@@ -118,6 +123,13 @@ impl Cache {
         put_count(&mut out, self.proven.len());
         for hash in &self.proven {
             out.extend(hash.to_le_bytes());
+        }
+        put_count(&mut out, self.listed.len());
+        for folder in &self.listed {
+            out.extend(folder.ino.to_le_bytes());
+            put_time(&mut out, folder.mtime);
+            put_time(&mut out, folder.ctime);
+            out.extend(folder.names.to_le_bytes());
         }
         Self::seal(&mut out);
         out
@@ -175,12 +187,22 @@ impl Cache {
         for _ in 0..input.number()? {
             proven.push(input.u64()?);
         }
+        let mut listed = Vec::new();
+        for _ in 0..input.number()? {
+            listed.push(Listed {
+                ino: input.u64()?,
+                mtime: input.time()?,
+                ctime: input.time()?,
+                names: input.u64()?,
+            });
+        }
         input.rest.is_empty().then_some(Cache {
             anchor,
             files,
             trees,
             fingerprint,
             proven,
+            listed,
         })
     }
 }
@@ -203,13 +225,16 @@ fn put_stat(out: &mut Vec<u8>, stat: &Stat) {
         FileKind::Special => 4,
     });
     out.extend(stat.size.to_le_bytes());
-    for (seconds, nanoseconds) in [stat.mtime, stat.ctime] {
-        out.extend(seconds.to_le_bytes());
-        out.extend(nanoseconds.to_le_bytes());
-    }
+    put_time(out, stat.mtime);
+    put_time(out, stat.ctime);
     out.extend(stat.ino.to_le_bytes());
     out.extend(stat.uid.to_le_bytes());
     out.extend(stat.gid.to_le_bytes());
+}
+
+fn put_time(out: &mut Vec<u8>, (seconds, nanoseconds): (i64, u32)) {
+    out.extend(seconds.to_le_bytes());
+    out.extend(nanoseconds.to_le_bytes());
 }
 
 struct Input<'i> {
@@ -300,6 +325,12 @@ mod tests {
             trees: vec![id],
             fingerprint: 3,
             proven: vec![1, 2],
+            listed: vec![Listed {
+                ino: 7,
+                mtime: (-5, 6),
+                ctime: (1 << 33, 0),
+                names: u64::MAX,
+            }],
         }
     }
 

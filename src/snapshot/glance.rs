@@ -5,8 +5,10 @@ use gix::bstr::BString;
 
 use crate::error::Result;
 use crate::git::Repo;
+use crate::snapshot::cache::Cache;
 use crate::snapshot::ignore::Ignore;
 use crate::snapshot::index::Index;
+use crate::snapshot::listed::Folders;
 use crate::snapshot::root::Root;
 use crate::snapshot::scan::Walk;
 use crate::snapshot::sink::{Sink, Writing};
@@ -42,6 +44,7 @@ pub fn glance(repo: &Repo) -> Result<Glance> {
     let mut index = Index::load(repo)?;
     index.expand_present_folders(repo, &root)?;
     let shared = repo.gix().clone().into_sync();
+    let cache = Cache::load(repo);
     let ignore = Ignore::on_disk(&shared, index.state());
     let scan = Walk {
         root: &root,
@@ -52,6 +55,7 @@ pub fn glance(repo: &Repo) -> Result<Glance> {
         ignore_case: repo.config_bool("core.ignoreCase", false)?,
         replaced: repo.replaced_objects()?,
         own_folders: own_folders(repo, &root),
+        folders: &Folders::of(&root, &cache.listed),
     }
     .run()?;
     let newest = scan.candidates.iter().map(|c| c.stat.mtime.0).max();

@@ -61,3 +61,51 @@ fn give(name: &[u8], kind: FileType, each: &mut impl FnMut(&[u8], FileType)) {
         each(name, kind);
     }
 }
+
+/// The names of one folder, in one piece of memory, without `.git`.
+#[derive(Default)]
+pub(super) struct Names {
+    bytes: Vec<u8>,
+    ends: Vec<(usize, FileType)>,
+    /// Whether `.git` is among them.
+    pub(super) is_repository: bool,
+    /// Whether these are all.
+    pub(super) is_complete: bool,
+}
+
+impl Names {
+    /// Those in `folder`, and whether all could be read. `.git` counts in any case of
+    /// its letters where `ignore_case`.
+    pub(super) fn of(
+        listing: &mut Listing,
+        folder: BorrowedFd<'_>,
+        ignore_case: bool,
+    ) -> (Self, Result<(), Errno>) {
+        let mut names = Names::default();
+        let read = listing.read(folder, |name, kind| {
+            if name == b".git" || (ignore_case && name.eq_ignore_ascii_case(b".git")) {
+                names.is_repository = true;
+            } else {
+                names.bytes.extend_from_slice(name);
+                names.ends.push((names.bytes.len(), kind));
+            }
+        });
+        names.is_complete = read.is_ok();
+        (names, read)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Each, and what it is.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], FileType)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, kind)| {
+            let name = &self.bytes[start..*end];
+            start = *end;
+            (name, *kind)
+        })
+    }
+}

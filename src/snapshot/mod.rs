@@ -16,6 +16,8 @@ pub mod ignore;
 pub mod include;
 pub mod index;
 pub mod index_file;
+mod indexed;
+pub mod listed;
 mod listing;
 mod nested;
 mod pack;

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use gix::ObjectId;
@@ -16,7 +16,9 @@ use rustix::io::Errno;
 
 use crate::error::{Result, bail};
 use crate::snapshot::ignore::{Ignore, Ruler};
-use crate::snapshot::listing::Listing;
+use crate::snapshot::indexed::{Held, indexed};
+use crate::snapshot::listed::{Folders, Listed};
+use crate::snapshot::listing::{Listing, Names};
 use crate::snapshot::nested;
 use crate::snapshot::recased::{Recased, Spellings};
 use crate::snapshot::root::{Root, is_absent, open_folder, stat_at};
@@ -60,6 +62,8 @@ pub struct Scan {
     pub skipped: Vec<Skipped>,
     /// Names of the index that the file system has in another spelling.
     pub(super) recased: Vec<Recased>,
+    /// Folders with nothing but tracked names in them.
+    pub(super) listed: Vec<Listed>,
 }
 
 /// What the walk needs to know.
@@ -80,6 +84,8 @@ pub struct Walk<'w> {
     pub replaced: HashSet<ObjectId>,
     /// Git folders that lie in the worktree under another name than `.git`.
     pub own_folders: Vec<BString>,
+    /// Folders that need not be read.
+    pub folders: &'w Folders<'w>,
 }
 
 /// Our staging files beside a target on another file system; never captured.
@@ -105,27 +111,12 @@ struct Hands {
     ruler: Option<Ruler>,
 }
 
-/// The names of one folder, in one piece of memory.
-#[derive(Default)]
-struct Names {
-    bytes: Vec<u8>,
-    ends: Vec<(usize, FileType)>,
-}
-
-impl Names {
-    fn push(&mut self, name: &[u8], kind: FileType) {
-        self.bytes.extend_from_slice(name);
-        self.ends.push((self.bytes.len(), kind));
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&[u8], FileType)> {
-        let mut start = 0;
-        self.ends.iter().map(move |(end, kind)| {
-            let name = &self.bytes[start..*end];
-            start = *end;
-            (name, *kind)
-        })
-    }
+/// An open folder whose names are compared.
+struct Here<'h> {
+    fd: BorrowedFd<'h>,
+    prefix: &'h BString,
+    /// Where those that are gone from it begin.
+    gone_before: usize,
 }
 
 impl Walk<'_> {
@@ -161,6 +152,7 @@ impl Walk<'_> {
         scan.submodules.sort();
         scan.skipped.sort();
         scan.recased.sort();
+        scan.listed.sort_unstable();
         Ok(scan)
     }
 
@@ -207,107 +199,36 @@ impl Walk<'_> {
         range: Range<usize>,
         queue: &Queue<Folder>,
     ) {
-        let mut listed = Names::default();
-        let mut is_repository = false;
-        let read = hands.listing.read(fd.as_fd(), |name, kind| {
-            if name == b".git" || (self.ignore_case && name.eq_ignore_ascii_case(b".git")) {
-                is_repository = true;
-            } else {
-                listed.push(name, kind);
-            }
-        });
-        if let Err(e) = read {
-            hands.found.skip(prefix.clone(), e);
-        }
         let is_new = range.is_empty() && !prefix.is_empty();
+        let (mut indexed, hash) = indexed(self.index, &prefix, range);
+        let folder = self.folders.look(fd.as_fd(), hash).filter(|_| !is_new);
+        let listed = match folder.filter(|folder| self.folders.is_known(folder)) {
+            Some(_) => None,
+            None => Some(self.list(hands, fd.as_fd(), &prefix)),
+        };
+        let is_repository = listed.as_ref().is_some_and(|names| names.is_repository);
         if is_repository && is_new && self.nested(&mut hands.found, &prefix) {
             return;
         }
-        // Names in the index, and for folders of it the entries below.
-        let mut known: Vec<(&[u8], Option<Range<usize>>)> = Vec::with_capacity(listed.ends.len());
         let gone_before = hands.found.gone.len();
-        let entries = self.index.entries();
-        let mut at = range.start;
-        while at < range.end {
-            let path = entries[at].path(self.index);
-            let rest = &path[prefix.len()..];
-            let start = at;
-            match rest.find_byte(b'/') {
-                Some(slash) if slash + 1 < rest.len() => {
-                    let folder = &path[..prefix.len() + slash + 1];
-                    at += entries[at..range.end]
-                        .partition_point(|e| e.path(self.index).starts_with(folder));
-                    known.push((&rest[..slash], Some(start..at)));
-                }
-                Some(slash) => {
-                    // A folder that a sparse index keeps as one entry and that is not on disk.
-                    known.push((&rest[..slash], None));
-                    at += 1;
-                }
-                None => {
-                    // The stages of a conflict share one path.
-                    at += 1;
-                    while at < range.end && entries[at].path(self.index) == path {
-                        at += 1;
-                    }
-                    known.push((rest, None));
-                    self.tracked(&mut hands.found, fd.as_fd(), start, rest.as_bstr());
-                }
+        for (name, held) in &indexed {
+            if let Held::File(position) = held {
+                self.tracked(&mut hands.found, fd.as_fd(), *position, name.as_bstr());
             }
         }
-        // A conflict may have one name as a file and as a folder: the folder comes last.
-        known.sort_unstable_by(|a, b| (a.0, a.1.is_some()).cmp(&(b.0, b.1.is_some())));
         let mut new_folders: Vec<BString> = Vec::new();
-        let mut unlisted: Vec<bool> = vec![true; known.len()];
-        let mut unknown = Vec::new();
-        for (name, kind) in listed.iter() {
-            if is_staging_name(name) {
-                continue;
+        let only_tracked = match listed {
+            None => true,
+            Some(listed) => {
+                let here = Here {
+                    fd: fd.as_fd(),
+                    prefix: &prefix,
+                    gone_before,
+                };
+                self.compare(hands, here, &mut indexed, &listed, &mut new_folders)
             }
-            let after = known.partition_point(|(k, _)| *k <= name);
-            let found = known[..after].last().filter(|(k, _)| *k == name);
-            let Some((_, below)) = found else {
-                unknown.push((name, kind));
-                continue;
-            };
-            let same = known[..after].iter().rev().take_while(|(k, _)| *k == name);
-            unlisted[after - same.count()..after].fill(false);
-            // What took the place of another kind is new: a folder where a tracked
-            // file was, with all in it; a file or link where a tracked folder was.
-            let is_new_kind = match (kind, below) {
-                (FileType::RegularFile | FileType::Symlink, None) => false,
-                (FileType::Directory, Some(_)) => false,
-                (_, below) => match is_folder(fd.as_fd(), name, kind) {
-                    true => {
-                        let gone = &hands.found.gone[gone_before..];
-                        below.is_none() && gone.iter().any(|p| p[prefix.len()..] == *name)
-                    }
-                    false => below.is_some(),
-                },
-            };
-            if is_new_kind {
-                let path = BString::from([prefix.as_slice(), name].concat());
-                self.untracked(hands, &mut new_folders, fd.as_fd(), path, kind);
-            }
-        }
-        let unlisted = known.iter().zip(unlisted).filter(|(_, is)| *is);
-        let unlisted = match unknown.is_empty() {
-            true => Spellings::of(std::iter::empty()),
-            false => Spellings::of(unlisted.map(|((name, _), _)| *name)),
         };
-        for (name, kind) in unknown {
-            let path = BString::from([prefix.as_slice(), name].concat());
-            let tracked = unlisted.other(name);
-            match tracked.filter(|k| stat_at(fd.as_fd(), k.as_bstr()).is_ok()) {
-                // It is found by a name that is not listed: the file system takes the
-                // two for one.
-                Some(tracked) => hands
-                    .found
-                    .recased
-                    .push(([prefix.as_slice(), tracked].concat().into(), path)),
-                None => self.untracked(hands, &mut new_folders, fd.as_fd(), path, kind),
-            }
-        }
+        hands.found.listed.extend(folder.filter(|_| only_tracked));
         let parent = Arc::new(fd);
         let add = |path: BString, range: Range<usize>| {
             queue.add(Folder {
@@ -316,8 +237,8 @@ impl Walk<'_> {
                 range,
             });
         };
-        for (name, below) in known {
-            if let Some(range) = below {
+        for (name, held) in indexed {
+            if let Held::Folder(range) = held {
                 add([prefix.as_slice(), name].concat().into(), range);
             }
         }
@@ -326,13 +247,94 @@ impl Walk<'_> {
         }
     }
 
-    fn tracked(
+    fn list(&self, hands: &mut Hands, folder: BorrowedFd<'_>, prefix: &BString) -> Names {
+        let (names, read) = Names::of(&mut hands.listing, folder, self.ignore_case);
+        if let Err(e) = read {
+            hands.found.skip(prefix.clone(), e);
+        }
+        names
+    }
+
+    /// The names of a folder beside what the index has in it, which is sorted by name
+    /// here. Whether they are the same, each of its kind.
+    fn compare(
         &self,
-        local: &mut Scan,
-        folder: std::os::fd::BorrowedFd<'_>,
-        position: usize,
-        name: &BStr,
-    ) {
+        hands: &mut Hands,
+        here: Here<'_>,
+        indexed: &mut [(&[u8], Held)],
+        listed: &Names,
+        new_folders: &mut Vec<BString>,
+    ) -> bool {
+        let Here {
+            fd,
+            prefix,
+            gone_before,
+        } = here;
+        // A conflict may have one name as a file and as a folder: the folder comes last.
+        indexed.sort_unstable_by(|a, b| (a.0, a.1.is_folder()).cmp(&(b.0, b.1.is_folder())));
+        let mut all_plain = listed.is_complete && !listed.is_repository;
+        let mut unlisted: Vec<bool> = vec![true; indexed.len()];
+        let mut unknown = Vec::new();
+        for (name, kind) in listed.iter() {
+            if is_staging_name(name) {
+                all_plain = false;
+                continue;
+            }
+            let after = indexed.partition_point(|(k, _)| *k <= name);
+            let found = indexed[..after].last().filter(|(k, _)| *k == name);
+            let Some((_, held)) = found else {
+                unknown.push((name, kind));
+                continue;
+            };
+            let same = indexed[..after]
+                .iter()
+                .rev()
+                .take_while(|(k, _)| *k == name);
+            unlisted[after - same.count()..after].fill(false);
+            // What took the place of another kind is new: a folder where a tracked
+            // file was, with all in it; a file or link where a tracked folder was.
+            let is_new_kind = match (kind, held) {
+                (FileType::RegularFile | FileType::Symlink, Held::File(_)) => false,
+                (FileType::Directory, Held::Folder(_)) => false,
+                (_, held) => {
+                    all_plain = false;
+                    match is_folder(fd, name, kind) {
+                        true => {
+                            let gone = &hands.found.gone[gone_before..];
+                            !held.is_folder() && gone.iter().any(|p| p[prefix.len()..] == *name)
+                        }
+                        false => held.is_folder(),
+                    }
+                }
+            };
+            if is_new_kind {
+                let path = BString::from([prefix.as_slice(), name].concat());
+                self.untracked(hands, new_folders, fd, path, kind);
+            }
+        }
+        all_plain &= unknown.is_empty() && listed.len() == indexed.len();
+        let unlisted = indexed.iter().zip(unlisted).filter(|(_, is)| *is);
+        let unlisted = match unknown.is_empty() {
+            true => Spellings::of(std::iter::empty()),
+            false => Spellings::of(unlisted.map(|((name, _), _)| *name)),
+        };
+        for (name, kind) in unknown {
+            let path = BString::from([prefix.as_slice(), name].concat());
+            let tracked = unlisted.other(name);
+            match tracked.filter(|k| stat_at(fd, k.as_bstr()).is_ok()) {
+                // It is found by a name that is not listed: the file system takes the
+                // two for one.
+                Some(tracked) => hands
+                    .found
+                    .recased
+                    .push(([prefix.as_slice(), tracked].concat().into(), path)),
+                None => self.untracked(hands, new_folders, fd, path, kind),
+            }
+        }
+        all_plain
+    }
+
+    fn tracked(&self, local: &mut Scan, folder: BorrowedFd<'_>, position: usize, name: &BStr) {
         let entry = &self.index.entries()[position];
         let stat = match stat_at(folder, name) {
             Ok(stat) => stat,
@@ -420,7 +422,7 @@ impl Walk<'_> {
         &self,
         hands: &mut Hands,
         new_folders: &mut Vec<BString>,
-        folder: std::os::fd::BorrowedFd<'_>,
+        folder: BorrowedFd<'_>,
         path: BString,
         kind: FileType,
     ) {
@@ -474,7 +476,7 @@ impl Walk<'_> {
 }
 
 /// Whether a listed name is a folder; some file systems leave the kind out.
-fn is_folder(parent: std::os::fd::BorrowedFd<'_>, name: &[u8], kind: FileType) -> bool {
+fn is_folder(parent: BorrowedFd<'_>, name: &[u8], kind: FileType) -> bool {
     match kind {
         FileType::Unknown => {
             stat_at(parent, name.as_bstr()).is_ok_and(|s| s.kind == FileKind::Folder)
@@ -496,6 +498,7 @@ impl Scan {
         self.submodules.append(&mut other.submodules);
         self.skipped.append(&mut other.skipped);
         self.recased.append(&mut other.recased);
+        self.listed.append(&mut other.listed);
     }
 
     fn skip(&mut self, path: BString, error: Errno) {

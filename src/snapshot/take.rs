@@ -21,6 +21,7 @@ use crate::snapshot::fresh;
 use crate::snapshot::ignore::Ignore;
 use crate::snapshot::include;
 use crate::snapshot::index::Index;
+use crate::snapshot::listed::Folders;
 use crate::snapshot::prove;
 use crate::snapshot::recased;
 use crate::snapshot::refuse;
@@ -169,6 +170,7 @@ fn take_once(
     let shared = repo.gix().clone().into_sync();
     let trust = trust(repo)?;
     let ignore = Ignore::on_disk(&shared, index.state());
+    let old = Cache::load(repo);
     let mut scan = Walk {
         root,
         index: index.state(),
@@ -178,14 +180,20 @@ fn take_once(
         ignore_case: repo.config_bool("core.ignoreCase", false)?,
         replaced: repo.replaced_objects()?,
         own_folders: own_folders(repo, root),
+        folders: &Folders::of(root, &old.listed),
     }
     .run()?;
     refuse::too_many(repo, index.state().entries().len() + scan.candidates.len())?;
 
-    let old = Cache::load(repo);
     let anchored = old.is_anchored(repo)?;
     let anchor = old.anchor.clone().filter(|_| anchored);
-    let mut cache = Cache::default();
+    let mut cache = Cache {
+        listed: std::mem::take(&mut scan.listed),
+        ..Cache::default()
+    };
+    cache
+        .listed
+        .retain(|folder| clock.is_some_and(|now| folder.is_settled(now)));
     let rules = attributes::survey(repo, root, index.state(), &scan)?;
     let mut doubtful: Vec<BString> = Vec::new();
     if rules.convert {

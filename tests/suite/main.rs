@@ -13,6 +13,7 @@ mod checkpoint_crash;
 mod checkpoint_differs;
 mod checkpoint_durable;
 mod checkpoint_filters;
+mod checkpoint_folders;
 mod checkpoint_fsck;
 mod checkpoint_gc;
 mod checkpoint_head;
