@@ -7,7 +7,6 @@ use gix::bstr::{BString, ByteSlice};
 use crate::error::Result;
 use crate::git::Repo;
 use crate::snapshot::attributes;
-use crate::snapshot::cache::Cache;
 use crate::snapshot::capture::{Capture, Capturer};
 use crate::snapshot::index::Index;
 use crate::snapshot::root::Root;
@@ -63,8 +62,6 @@ pub fn ids_of(repo: &Repo, paths: &[BString]) -> Result<Vec<Option<gix::ObjectId
         index: index.state(),
         convert: rules.convert,
         sink: &sink,
-        cache: &Cache::default(),
-        anchored: false,
         included: &BTreeSet::new(),
     };
     let mut ids = Vec::with_capacity(paths.len());

@@ -6,17 +6,18 @@ use std::path::PathBuf;
 
 use flate2::Crc;
 use gix::ObjectId;
-use gix::bstr::{BStr, BString, ByteSlice};
+use gix::bstr::BString;
 use gix::index::entry::Mode;
 
 use crate::error::Result;
 use crate::git::Repo;
+use crate::snapshot::built::Built;
 use crate::snapshot::listed::Listed;
 use crate::snapshot::stat::{FileKind, Stat};
 use crate::state::file;
 
 /// Changes whenever the layout below does; another one is read as an empty cache.
-const MAGIC: &[u8; 8] = b"GHCACHE2";
+const MAGIC: &[u8; 8] = b"GHCACHE3";
 
 /// What is known of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,14 +32,17 @@ pub struct Known {
     pub raw: bool,
 }
 
+/// What is known of files, sorted by path, each once.
+pub type Files = Vec<(BString, Known)>;
+
 /// All that is known.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cache {
     /// The ref and commit for which it was written: while they stand, every id
     /// here is reachable and needs no look-up.
     pub anchor: Option<(String, ObjectId)>,
-    /// Sorted by path, each once.
-    pub files: Vec<(BString, Known)>,
+    /// Files that differ from the index, as they were read.
+    pub files: Files,
     /// Trees that the anchor keeps.
     pub trees: Vec<ObjectId>,
     /// The fingerprint of the attributes under which `proven` holds.
@@ -47,6 +51,8 @@ pub struct Cache {
     pub proven: Vec<u64>,
     /// Folders that need not be read again, sorted.
     pub listed: Vec<Listed>,
+    /// The tree that the anchor keeps, and what it was built from.
+    pub built: Option<Built>,
 }
 
 fn path(repo: &Repo) -> PathBuf {
@@ -61,16 +67,6 @@ impl Cache {
             .flatten()
             .and_then(|bytes| Cache::decode(&bytes, repo.gix().object_hash()))
             .unwrap_or_default()
-    }
-
-    /// What is known of `path`, if it is still the file that was read.
-    pub fn known(&self, path: &BStr, stat: &Stat) -> Option<&Known> {
-        let at = self
-            .files
-            .binary_search_by(|(known, _)| known.as_bstr().cmp(path))
-            .ok()?;
-        let (_, known) = &self.files[at];
-        (known.stat == *stat).then_some(known)
     }
 
     /// Whether the anchor's ref still stands.
@@ -131,6 +127,12 @@ impl Cache {
             put_time(&mut out, folder.ctime);
             out.extend(folder.names.to_le_bytes());
         }
+        out.push(u8::from(self.built.is_some()));
+        if let Some(built) = &self.built {
+            put_stat(&mut out, &built.index);
+            out.extend(built.changes);
+            out.extend(built.tree.as_slice());
+        }
         Self::seal(&mut out);
         out
     }
@@ -160,7 +162,7 @@ impl Cache {
         } else {
             Some((String::from_utf8(name).ok()?, input.id()?))
         };
-        let mut files: Vec<(BString, Known)> = Vec::new();
+        let mut files = Files::new();
         for _ in 0..input.number()? {
             let path = BString::from(input.bytes()?);
             let stat = input.stat()?;
@@ -196,6 +198,14 @@ impl Cache {
                 names: input.u64()?,
             });
         }
+        let built = match input.take(1)? {
+            [0] => None,
+            _ => Some(Built {
+                index: input.stat()?,
+                changes: input.take(32)?.try_into().ok()?,
+                tree: input.id()?,
+            }),
+        };
         input.rest.is_empty().then_some(Cache {
             anchor,
             files,
@@ -203,6 +213,7 @@ impl Cache {
             fingerprint,
             proven,
             listed,
+            built,
         })
     }
 }
@@ -331,6 +342,11 @@ mod tests {
                 ctime: (1 << 33, 0),
                 names: u64::MAX,
             }],
+            built: Some(Built {
+                index: stat,
+                changes: [9; 32],
+                tree: id,
+            }),
         }
     }
 

@@ -11,7 +11,7 @@ use gix::objs::Kind;
 use gix::{ObjectId, ThreadSafeRepository};
 
 use crate::error::Result;
-use crate::snapshot::cache::{Cache, Known};
+use crate::snapshot::cache::Known;
 use crate::snapshot::convert::{Converter, Stored};
 use crate::snapshot::root::{Root, is_absent};
 use crate::snapshot::scan::{Candidate, Skipped};
@@ -58,10 +58,6 @@ pub struct Capturer<'c> {
     pub convert: bool,
     /// Where blobs go.
     pub sink: &'c Sink,
-    /// What is known already.
-    pub cache: &'c Cache,
-    /// Whether the ids in the cache need no look-up.
-    pub anchored: bool,
     /// Files that are captured because someone declared them.
     pub included: &'c BTreeSet<BString>,
 }
@@ -121,17 +117,6 @@ impl Capturer<'_> {
         converter: Option<&mut Converter<'_>>,
         candidate: &Candidate,
     ) -> Result<Capture> {
-        if let Some(known) = self.cache.known(candidate.path.as_bstr(), &candidate.stat)
-            && known.mode == candidate.mode
-            && (self.anchored || self.sink.reuse(repo, known.id))
-        {
-            return Ok(Capture::Blob {
-                mode: known.mode,
-                id: known.id,
-                raw: known.raw,
-                stat: Some(candidate.stat),
-            });
-        }
         let path = candidate.path.as_bstr();
         if candidate.mode == Mode::SYMLINK && candidate.stat.kind == FileKind::Link {
             return self.link(repo, path, candidate.stat);
@@ -291,17 +276,12 @@ pub fn remember(capture: &Capture, clock: Option<(i64, u32)>) -> Option<Known> {
 /// ones until the whole is small enough; never what was `asked` for by name.
 pub fn limit(
     candidates: &mut Vec<Candidate>,
-    cache: &Cache,
     asked: &[BString],
     file_at_most: u64,
     total_at_most: u64,
 ) -> Vec<Skipped> {
     let mut dropped: BTreeMap<BString, String> = BTreeMap::new();
-    let is_new = |c: &Candidate| {
-        c.entry.is_none()
-            && cache.known(c.path.as_bstr(), &c.stat).is_none()
-            && !asked.contains(&c.path)
-    };
+    let is_new = |c: &Candidate| c.entry.is_none() && !asked.contains(&c.path);
     let mut new: Vec<(u64, BString)> = candidates
         .iter()
         .filter(|c| is_new(c))

@@ -68,6 +68,11 @@ impl Index {
         (time.unix_seconds(), time.nanoseconds())
     }
 
+    /// Its file, when it was read.
+    pub(super) fn file_stat(&self) -> Option<Stat> {
+        self.identity
+    }
+
     /// Whether the file on disk is still the one that was read.
     pub fn is_current(&self, repo: &Repo) -> bool {
         identity(repo) == self.identity

@@ -4,6 +4,7 @@
 pub mod apart;
 pub mod asked;
 pub mod attributes;
+pub mod built;
 pub mod cache;
 pub mod capture;
 pub mod complete;
@@ -23,6 +24,7 @@ mod nested;
 mod pack;
 mod programs;
 mod prove;
+mod recall;
 mod recased;
 mod recent;
 mod refuse;

@@ -146,6 +146,9 @@ impl Walk<'_> {
                 unreadable.reason
             );
         }
+        // The index has them in this order already; numbers are compared sooner than paths.
+        scan.candidates
+            .sort_unstable_by_key(|c| c.entry.unwrap_or(usize::MAX));
         scan.candidates.sort_by(|a, b| a.path.cmp(&b.path));
         scan.gone.sort();
         scan.commits.sort();

@@ -14,6 +14,7 @@ use crate::git::Repo;
 use crate::git::head::Head;
 use crate::snapshot::asked;
 use crate::snapshot::attributes;
+use crate::snapshot::built::Plan;
 use crate::snapshot::cache::{Cache, Known};
 use crate::snapshot::capture::{self, Capture, Capturer};
 use crate::snapshot::dirty;
@@ -23,6 +24,7 @@ use crate::snapshot::include;
 use crate::snapshot::index::Index;
 use crate::snapshot::listed::Folders;
 use crate::snapshot::prove;
+use crate::snapshot::recall::recall;
 use crate::snapshot::recased;
 use crate::snapshot::refuse;
 use crate::snapshot::root::Root;
@@ -170,7 +172,7 @@ fn take_once(
     let shared = repo.gix().clone().into_sync();
     let trust = trust(repo)?;
     let ignore = Ignore::on_disk(&shared, index.state());
-    let old = Cache::load(repo);
+    let mut old = Cache::load(repo);
     let mut scan = Walk {
         root,
         index: index.state(),
@@ -209,25 +211,13 @@ fn take_once(
         cache.fingerprint = rules.fingerprint;
         cache.proven = proof.proven;
     }
-    // What is known was stored under the rules of then.
-    let same_rules = old.fingerprint == cache.fingerprint;
-    let known = if same_rules { &old } else { &Cache::default() };
-
     let mut skipped = std::mem::take(&mut scan.skipped);
-    skipped.extend(capture::limit(
-        &mut scan.candidates,
-        known,
-        &request.also,
-        repo.config_size("checkpoint.maxFileSize", 100 << 20)?,
-        repo.config_size("checkpoint.maxNew", 2 << 30)?,
-    ));
     skipped.extend(include::exclude(repo, &mut scan)?);
     let mut declared = include::configured(repo, "checkpoint.include");
     declared.extend(request.include.iter().cloned());
     let mut included = include::files(repo, root, &declared)?;
     included.retain(|path| !sqlite::is_companion(&root.join(path.as_bstr())));
     included.extend(request.also.iter().cloned());
-    asked::add(root, trust, &included, &index, &mut scan.candidates);
 
     let mut sink = Sink::new(repo, request.writing);
     if let Some(folder) = &request.apart {
@@ -238,48 +228,75 @@ fn take_once(
     }
     if anchored {
         sink.trust(old.trees.iter().copied());
-        sink.trust(known.files.iter().map(|(_, known)| known.id));
     }
+
+    let mut changes: Vec<Change> = Vec::with_capacity(scan.candidates.len() + scan.gone.len());
+    let mut raw = Vec::new();
+    let files_before = old.files.len();
+    // What is known was stored under the rules of then.
+    if old.fingerprint == cache.fingerprint {
+        cache.files = std::mem::take(&mut old.files);
+    }
+    recall(
+        &mut scan.candidates,
+        &mut cache.files,
+        |candidate, known| {
+            // A database changes beside its main file, which then looks the same.
+            !included.contains(&candidate.path) && (anchored || sink.reuse(repo.gix(), known.id))
+        },
+        |candidate, known| {
+            if known.raw {
+                raw.push(candidate.path.clone());
+            }
+            changes.push((candidate.path.clone(), Some((known.mode, known.id))));
+            let key = settled(index.state(), candidate, known, &doubtful);
+            cache.proven.extend(key);
+            key.is_none()
+        },
+    );
+    let all_recalled = cache.files.len() == files_before;
+    skipped.extend(capture::limit(
+        &mut scan.candidates,
+        &request.also,
+        repo.config_size("checkpoint.maxFileSize", 100 << 20)?,
+        repo.config_size("checkpoint.maxNew", 2 << 30)?,
+    ));
+    asked::add(root, trust, &included, &index, &mut scan.candidates);
     let captures = Capturer {
         root,
         shared: &shared,
         index: index.state(),
         convert: rules.convert,
         sink: &sink,
-        cache: known,
-        anchored,
         included: &included,
     }
     .all(&scan.candidates)?;
-
-    let mut changes: Vec<Change> = Vec::with_capacity(captures.len() + scan.gone.len());
-    let mut raw = Vec::new();
-    for (candidate, capture) in scan.candidates.iter().zip(&captures) {
-        if let Some(known) = capture::remember(capture, clock) {
-            match settled(index.state(), candidate, &known, &doubtful) {
+    for (candidate, capture) in scan.candidates.drain(..).zip(captures) {
+        if let Some(known) = capture::remember(&capture, clock) {
+            match settled(index.state(), &candidate, &known, &doubtful) {
                 // The index says it all: a hash is enough to know that next time.
                 Some(key) => cache.proven.push(key),
-                None => {
-                    cache.files.push((candidate.path.clone(), known));
-                }
+                None => cache.files.push((candidate.path.clone(), known)),
             }
         }
         match capture {
             Capture::Blob {
                 mode, id, raw: r, ..
             } => {
-                if *r {
+                if r {
                     raw.push(candidate.path.clone());
                 }
-                changes.push((candidate.path.clone(), Some((*mode, *id))));
+                changes.push((candidate.path, Some((mode, id))));
             }
-            Capture::Gone => changes.push((candidate.path.clone(), None)),
+            Capture::Gone => changes.push((candidate.path, None)),
             Capture::Skipped(reason) => skipped.push(Skipped {
-                path: candidate.path.clone(),
-                reason: reason.clone(),
+                path: candidate.path,
+                reason,
             }),
         }
     }
+    let same_files = all_recalled && cache.files.len() == files_before;
+    cache.files.sort_by(|(a, _), (b, _)| a.cmp(b));
     debug_assert!(cache.files.is_sorted_by(|(a, _), (b, _)| a < b));
     cache.proven.sort_unstable();
     changes.extend(scan.gone.drain(..).map(|path| (path, None)));
@@ -312,20 +329,31 @@ fn take_once(
     skipped.sort();
     skipped.dedup();
 
-    let tree = Builder {
-        index: index.state(),
-        stage: 0,
-        sink: &sink,
-        repo: repo.gix(),
-    }
-    .build(&changes)?;
-    cache.trees = sink.trees();
-    let changed = !anchored
-        || cache
-            != Cache {
-                anchor: None,
-                ..old
-            };
+    let plan = Plan::of(index.file_stat(), &changes);
+    let known = plan.as_ref().filter(|_| anchored && !request.readable);
+    let tree = match known.and_then(|plan| plan.tree(old.built.as_ref())) {
+        Some(tree) => {
+            cache.trees.clone_from(&old.trees);
+            tree
+        }
+        None => {
+            let tree = Builder {
+                index: index.state(),
+                stage: 0,
+                sink: &sink,
+                repo: repo.gix(),
+            }
+            .build(&changes)?;
+            cache.trees = sink.trees();
+            tree
+        }
+    };
+    cache.built = plan.and_then(|plan| plan.built(tree, clock));
+    let files = std::mem::take(&mut cache.files);
+    old.files.clear();
+    old.anchor = None;
+    let changed = !(anchored && same_files && cache == old);
+    cache.files = files;
     Ok(Snapshot {
         tree,
         changes,

@@ -8,7 +8,6 @@ use gix::bstr::{BStr, ByteSlice};
 
 use crate::error::Result;
 use crate::git::Repo;
-use crate::snapshot::cache::Cache;
 use crate::snapshot::capture::{Capture, Capturer};
 use crate::snapshot::difference::Value;
 use crate::snapshot::restore::plan::{LeftAlone, Plan};
@@ -39,15 +38,12 @@ pub fn look(
     let trust = trust(repo)?;
     let shared = repo.gix().clone().into_sync();
     let sink = Sink::new(repo, Writing::Nothing);
-    let cache = Cache::default();
     let capturer = Capturer {
         root,
         shared: &shared,
         index: snapshot.index.state(),
         convert: snapshot.converts,
         sink: &sink,
-        cache: &cache,
-        anchored: false,
         included: &snapshot.included,
     };
     let mut tries = 0;

@@ -1,5 +1,6 @@
-//! A folder that held nothing but tracked names is not read again while its times
-//! stand. Whatever comes, goes or changes its kind in one is seen all the same.
+//! What a save remembers of the one before: folders that held nothing but tracked
+//! names and whose times stand, and the tree that many changes gave. Whatever comes,
+//! goes or changes is seen all the same.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,16 +10,17 @@ use git_harness::snapshot::cache::Cache;
 use crate::checkpoint_matrix::{base, check};
 use crate::common::{Repo, not_here};
 
-/// How many folders the last save has found worth remembering.
-fn remembered(repo: &Repo) -> usize {
+fn cache(repo: &Repo) -> Cache {
     let bytes = fs::read(repo.git_dir().join("harness/cache")).unwrap();
-    Cache::decode(&bytes, gix::hash::Kind::Sha1)
-        .unwrap()
-        .listed
-        .len()
+    Cache::decode(&bytes, gix::hash::Kind::Sha1).unwrap()
 }
 
-/// Turns the file system's clock past the last change of the folder `path`.
+/// How many folders the last save has found worth remembering.
+fn remembered(repo: &Repo) -> usize {
+    cache(repo).listed.len()
+}
+
+/// Turns the file system's clock past the last change of `path`.
 fn let_the_clock_tick(repo: &Repo, path: &str) {
     let probe = repo.scene().join("probe");
     let time = |m: fs::Metadata| (m.ctime(), m.ctime_nsec());
@@ -108,4 +110,54 @@ fn a_file_system_mounted_over_a_remembered_folder_is_seen() {
     let oracle = repo.oracle_tree();
     repo.sh("umount dir").ok();
     assert_eq!(tree, oracle);
+}
+
+/// Many modified files, saved so often that their tree is remembered.
+fn many_modified() -> Repo {
+    let repo = base();
+    for number in 0..150 {
+        repo.write(format!("many/{}/{number}", number % 7), "1\n");
+    }
+    repo.commit_all("many");
+    for number in 0..150 {
+        repo.write(format!("many/{}/{number}", number % 7), "2\n");
+    }
+    for path in [".git/index", "many/0/0", "many/2/149"] {
+        let_the_clock_tick(&repo, path);
+    }
+    repo.save("");
+    repo.save("");
+    assert!(cache(&repo).built.is_some());
+    repo
+}
+
+#[test]
+fn the_tree_of_many_changes_is_another_once_anything_else_is() {
+    for script in [
+        "true",
+        "echo 3 >many/0/0",
+        "rm many/1/1",
+        "echo x >new",
+        "git checkout -q -- many",
+        "chmod +x many/2/2",
+        // The changes to the index are the same, and the index another.
+        "git rm -q --cached a; echo a >.git/info/exclude",
+        "git update-index --cacheinfo 100755,$(git rev-parse :a),run.sh; chmod +x run.sh",
+        "git mv a many/a",
+    ] {
+        let repo = many_modified();
+        repo.sh(script).ok();
+        check(&repo);
+    }
+}
+
+#[test]
+fn a_remembered_tree_that_is_gone_is_built_again() {
+    let repo = many_modified();
+    repo.sh(
+        "git for-each-ref --format='delete %(refname)' refs/harness | git update-ref --stdin &&
+         git gc -q --prune=now",
+    )
+    .ok();
+    check(&repo);
 }
