@@ -51,7 +51,7 @@ impl Repo {
                 .answer()?;
             return line.map(|line| hex(&line)).transpose();
         }
-        if let Some(found) = self.loose_of_ours(name) {
+        if let Some(found) = self.of_ours(name) {
             return Ok(found);
         }
         let found = self
@@ -83,17 +83,24 @@ impl Repo {
         Ok(found.is_some_and(|found| matches!(found.target(), gix::refs::TargetRef::Symbolic(_))))
     }
 
-    /// A ref of ours, if its file or the lack of both kinds of files says enough: gix
-    /// looks in six places for each, several times a save.
-    fn loose_of_ours(&self, name: &BStr) -> Option<Option<ObjectId>> {
+    /// A ref of ours; `None` where its file is of another kind than ours. gix looks in six
+    /// places for each, several times a save.
+    fn of_ours(&self, name: &BStr) -> Option<Option<ObjectId>> {
         if !name.starts_with(OURS.as_bytes()) {
             return None;
         }
         let file = self.common_dir().join(name.to_os_str().ok()?);
         match std::fs::read(file) {
             Ok(line) => Some(Some(ObjectId::from_hex(line.trim_ascii()).ok()?)),
-            Err(_) if self.common_dir().join("packed-refs").exists() => None,
-            Err(e) if e.kind() == ErrorKind::NotFound => Some(None),
+            // Whoever packs a ref removes its file last.
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                let Some(packed) = self.gix().refs.cached_packed_buffer().ok()? else {
+                    return Some(None);
+                };
+                let found = packed.try_find(name).ok()?;
+                let found = found.filter(|found| found.name.as_bstr() == name);
+                Some(found.map(|found| found.target()))
+            }
             Err(_) => None,
         }
     }

@@ -52,13 +52,14 @@ pub(super) fn indexed<'i>(
             None => {
                 // The stages of a conflict share one path.
                 at += 1;
-                while at < range.end && entries[at].path(index) == path {
+                let is_conflicted = entries[start].stage_raw() != 0;
+                while is_conflicted && at < range.end && entries[at].path(index) == path {
                     at += 1;
                 }
                 (rest, Held::File(start))
             }
         };
-        hash.add(name, matches!(held, Held::Folder(_)));
+        hash.add(name, held.is_folder());
         indexed.push((name, held));
     }
     (indexed, hash.finish())

@@ -4,7 +4,7 @@
 //! `unlink`, `open`), and nobody can set its ctime; Mercurial's dirstate and git's
 //! untracked cache rest on the same.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hasher};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::snapshot::root::Root;
@@ -42,7 +42,9 @@ pub(super) struct Hashing(DefaultHasher);
 impl Hashing {
     /// Adds the name of a folder, or of anything else.
     pub(super) fn add(&mut self, name: &[u8], is_folder: bool) {
-        (name, is_folder).hash(&mut self.0);
+        self.0.write(name);
+        // What no name has in it.
+        self.0.write_u8(if is_folder { b'/' } else { 0 });
     }
 
     /// The hash of all.
