@@ -11,7 +11,6 @@ use gix::objs::Kind;
 use gix::{ObjectId, ThreadSafeRepository};
 
 use crate::error::Result;
-use crate::snapshot::cache::Known;
 use crate::snapshot::convert::{Converter, Stored};
 use crate::snapshot::root::{Root, is_absent};
 use crate::snapshot::scan::{Candidate, Skipped};
@@ -250,25 +249,6 @@ impl Capturer<'_> {
             Ok(Stored::Raw) => put(bytes, true),
             Err(e) => Err(e),
         })
-    }
-}
-
-/// What may be remembered of a capture: nothing of a file that changed, or that
-/// is so young that a change could hide.
-pub fn remember(capture: &Capture, clock: Option<(i64, u32)>) -> Option<Known> {
-    match capture {
-        Capture::Blob {
-            mode,
-            id,
-            raw,
-            stat: Some(stat),
-        } if clock.is_some_and(|now| !stat.is_racy(now)) => Some(Known {
-            stat: *stat,
-            mode: *mode,
-            id: *id,
-            raw: *raw,
-        }),
-        _ => None,
     }
 }
 

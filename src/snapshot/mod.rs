@@ -12,6 +12,7 @@ pub mod convert;
 pub mod difference;
 mod dirty;
 pub mod fresh;
+mod gather;
 pub mod glance;
 pub mod ignore;
 pub mod include;

@@ -15,10 +15,11 @@ use crate::git::head::Head;
 use crate::snapshot::asked;
 use crate::snapshot::attributes;
 use crate::snapshot::built::Plan;
-use crate::snapshot::cache::{Cache, Known};
-use crate::snapshot::capture::{self, Capture, Capturer};
+use crate::snapshot::cache::{Cache, Files};
+use crate::snapshot::capture::{self, Capturer};
 use crate::snapshot::dirty;
 use crate::snapshot::fresh;
+use crate::snapshot::gather::Gathered;
 use crate::snapshot::ignore::Ignore;
 use crate::snapshot::include;
 use crate::snapshot::index::Index;
@@ -28,7 +29,7 @@ use crate::snapshot::recall::recall;
 use crate::snapshot::recased;
 use crate::snapshot::refuse;
 use crate::snapshot::root::Root;
-use crate::snapshot::scan::{Candidate, Skipped, Walk};
+use crate::snapshot::scan::{Skipped, Walk};
 use crate::snapshot::sink::{Sink, Writing};
 use crate::snapshot::sqlite;
 use crate::snapshot::stat::{Stat, Trust};
@@ -198,21 +199,30 @@ fn take_once(
         .retain(|folder| clock.is_some_and(|now| folder.is_settled(now)));
     let rules = attributes::survey(repo, root, index.state(), &scan)?;
     let mut doubtful: Vec<BString> = Vec::new();
+    let mut proven = Vec::new();
     if rules.convert {
-        let proven: &[u64] = if old.fingerprint == rules.fingerprint {
-            &old.proven
-        } else {
-            &[]
+        let known: &[u64] = match old.fingerprint == rules.fingerprint {
+            true => &old.proven,
+            false => &[],
         };
-        let proof = prove::prove(&shared, root, index.state(), &scan, proven, rules.outside)?;
+        let proof = prove::prove(&shared, root, index.state(), &scan, known, rules.outside)?;
         doubtful = proof.doubtful.iter().map(|c| c.path.clone()).collect();
         scan.candidates.extend(proof.doubtful);
         scan.candidates.sort_by(|a, b| a.path.cmp(&b.path));
         cache.fingerprint = rules.fingerprint;
-        cache.proven = proof.proven;
+        proven = proof.proven;
     }
-    let mut skipped = std::mem::take(&mut scan.skipped);
-    skipped.extend(include::exclude(repo, &mut scan)?);
+    let mut gathered = Gathered {
+        index: index.state(),
+        doubtful: &doubtful,
+        clock,
+        changes: Vec::with_capacity(scan.candidates.len() + scan.gone.len()),
+        raw: Vec::new(),
+        skipped: std::mem::take(&mut scan.skipped),
+        files: Files::new(),
+        proven,
+    };
+    gathered.skipped.extend(include::exclude(repo, &mut scan)?);
     let mut declared = include::configured(repo, "checkpoint.include");
     declared.extend(request.include.iter().cloned());
     let mut included = include::files(repo, root, &declared)?;
@@ -230,32 +240,24 @@ fn take_once(
         sink.trust(old.trees.iter().copied());
     }
 
-    let mut changes: Vec<Change> = Vec::with_capacity(scan.candidates.len() + scan.gone.len());
-    let mut raw = Vec::new();
-    let files_before = old.files.len();
-    // What is known was stored under the rules of then.
-    if old.fingerprint == cache.fingerprint {
-        cache.files = std::mem::take(&mut old.files);
-    }
+    let known_before = old.files.len();
+    let mut known = match old.fingerprint == cache.fingerprint {
+        true => std::mem::take(&mut old.files),
+        // It was stored under other rules.
+        false => Files::new(),
+    };
     recall(
         &mut scan.candidates,
-        &mut cache.files,
+        &mut known,
         |candidate, known| {
             // A database changes beside its main file, which then looks the same.
             !included.contains(&candidate.path) && (anchored || sink.reuse(repo.gix(), known.id))
         },
-        |candidate, known| {
-            if known.raw {
-                raw.push(candidate.path.clone());
-            }
-            changes.push((candidate.path.clone(), Some((known.mode, known.id))));
-            let key = settled(index.state(), candidate, known, &doubtful);
-            cache.proven.extend(key);
-            key.is_none()
-        },
+        |candidate, known| gathered.recalled(candidate, known),
     );
-    let all_recalled = cache.files.len() == files_before;
-    skipped.extend(capture::limit(
+    let all_recalled = known.len() == known_before;
+    gathered.files = known;
+    gathered.skipped.extend(capture::limit(
         &mut scan.candidates,
         &request.also,
         repo.config_size("checkpoint.maxFileSize", 100 << 20)?,
@@ -272,33 +274,21 @@ fn take_once(
     }
     .all(&scan.candidates)?;
     for (candidate, capture) in scan.candidates.drain(..).zip(captures) {
-        if let Some(known) = capture::remember(&capture, clock) {
-            match settled(index.state(), &candidate, &known, &doubtful) {
-                // The index says it all: a hash is enough to know that next time.
-                Some(key) => cache.proven.push(key),
-                None => cache.files.push((candidate.path.clone(), known)),
-            }
-        }
-        match capture {
-            Capture::Blob {
-                mode, id, raw: r, ..
-            } => {
-                if r {
-                    raw.push(candidate.path.clone());
-                }
-                changes.push((candidate.path, Some((mode, id))));
-            }
-            Capture::Gone => changes.push((candidate.path, None)),
-            Capture::Skipped(reason) => skipped.push(Skipped {
-                path: candidate.path,
-                reason,
-            }),
-        }
+        gathered.captured(candidate, capture);
     }
-    let same_files = all_recalled && cache.files.len() == files_before;
-    cache.files.sort_by(|(a, _), (b, _)| a.cmp(b));
-    debug_assert!(cache.files.is_sorted_by(|(a, _), (b, _)| a < b));
-    cache.proven.sort_unstable();
+    let Gathered {
+        mut changes,
+        mut raw,
+        mut skipped,
+        mut files,
+        mut proven,
+        ..
+    } = gathered;
+    let same_files = all_recalled && files.len() == known_before;
+    files.sort_by(|(a, _), (b, _)| a.cmp(b));
+    debug_assert!(files.is_sorted_by(|(a, _), (b, _)| a < b));
+    proven.sort_unstable();
+    cache.proven = proven;
     changes.extend(scan.gone.drain(..).map(|path| (path, None)));
     changes.extend(
         scan.commits
@@ -349,7 +339,7 @@ fn take_once(
         }
     };
     cache.built = plan.and_then(|plan| plan.built(tree, clock));
-    let files = std::mem::take(&mut cache.files);
+    // What is known of files moved from the one to the other, or was compared above.
     old.files.clear();
     old.anchor = None;
     let changed = !(anchored && same_files && cache == old);
@@ -373,19 +363,6 @@ fn take_once(
         },
         anchor,
     })
-}
-
-/// The key of a file that was only doubtful for its conversion and whose blob in the
-/// index turned out to be the right one.
-fn settled(
-    index: &gix::index::State,
-    candidate: &Candidate,
-    known: &Known,
-    doubtful: &[BString],
-) -> Option<u64> {
-    let entry = &index.entries()[candidate.entry?];
-    let is_right = !known.raw && known.id == entry.id && known.mode == entry.mode;
-    (is_right && doubtful.binary_search(&candidate.path).is_ok()).then(|| prove::key(entry, index))
 }
 
 /// A path may be both gone (the file) and there (what took its place in the same
