@@ -43,10 +43,11 @@ pub fn put(
         .build(&[])
     };
     let entries = snapshot.index.state().entries();
-    let conflicted = entries.iter().any(|entry| entry.flags.stage_raw() != 0);
-    let marked = entries
+    let flags = entries
         .iter()
-        .any(|entry| entry.flags.intersects(Flags::INTENT_TO_ADD));
+        .fold(Flags::empty(), |all, entry| all | entry.flags);
+    let conflicted = flags.intersects(Flags::STAGE_MASK);
+    let marked = flags.contains(Flags::INTENT_TO_ADD);
     let staged = stage(0)?;
     let is_head = match head_tree {
         Some(tree) => tree == staged,

@@ -22,13 +22,13 @@ pub struct Built {
     pub tree: ObjectId,
 }
 
-/// What is about to be built.
-pub(super) struct Plan {
+/// What a tree is about to be built from.
+pub(super) struct Basis {
     index: Stat,
     changes: [u8; 32],
 }
 
-impl Plan {
+impl Basis {
     /// The `changes` to the file of an index; `None` where there is none, or where it is
     /// quicker to build.
     pub(super) fn of(index: Option<Stat>, changes: &[Change]) -> Option<Self> {
@@ -48,7 +48,7 @@ impl Plan {
                 None => digest.update(0_u32.to_le_bytes()),
             }
         }
-        Some(Plan {
+        Some(Basis {
             index: index?,
             changes: digest.finalize().into(),
         })

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
@@ -14,7 +15,7 @@ use crate::git::Repo;
 use crate::git::head::Head;
 use crate::snapshot::asked;
 use crate::snapshot::attributes;
-use crate::snapshot::built::Plan;
+use crate::snapshot::built::Basis;
 use crate::snapshot::cache::{Cache, Files};
 use crate::snapshot::capture::{self, Capturer};
 use crate::snapshot::dirty;
@@ -319,9 +320,9 @@ fn take_once(
     skipped.sort();
     skipped.dedup();
 
-    let plan = Plan::of(index.file_stat(), &changes);
-    let known = plan.as_ref().filter(|_| anchored && !request.readable);
-    let tree = match known.and_then(|plan| plan.tree(old.built.as_ref())) {
+    let basis = Basis::of(index.file_stat(), &changes);
+    let usable = basis.as_ref().filter(|_| anchored && !request.readable);
+    let tree = match usable.and_then(|basis| basis.tree(old.built.as_ref())) {
         Some(tree) => {
             cache.trees.clone_from(&old.trees);
             tree
@@ -338,7 +339,7 @@ fn take_once(
             tree
         }
     };
-    cache.built = plan.and_then(|plan| plan.built(tree, clock));
+    cache.built = basis.and_then(|basis| basis.built(tree, clock));
     // What is known of files moved from the one to the other, or was compared above.
     old.files.clear();
     old.anchor = None;
@@ -426,11 +427,30 @@ pub(super) fn file_system_clock(repo: &Repo) -> Result<(i64, u32)> {
                 last_modification: now,
             },
         )?;
-        Ok(Stat::of(&rustix::fs::fstat(&clock)?).mtime)
+        let touched = Stat::of(&rustix::fs::fstat(&clock)?).mtime;
+        Ok(no_server_s(touched, since_epoch()))
     };
     touched()
         .map_err(|e| file::explain(e, &path))
         .with_context(|| format!("cannot write '{}'", path.display()))
+}
+
+/// The time `touched`, unless it is ahead of `ours`: then a server gave it, and what has
+/// just changed on a disk of this machine would look old beside it.
+fn no_server_s(touched: (i64, u32), ours: (i64, u32)) -> (i64, u32) {
+    match touched > ours {
+        // Longer than any tick of a clock.
+        true => (ours.0 - 1, ours.1),
+        false => touched,
+    }
+}
+
+fn since_epoch() -> (i64, u32) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or((0, 0), |now| {
+        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        (seconds, now.subsec_nanos())
+    })
 }
 
 /// Our git folders, where they lie in the worktree under another name than `.git`.
@@ -452,4 +472,16 @@ pub(super) fn trust(repo: &Repo) -> Result<Trust> {
         executable_bit: repo.config_bool("core.fileMode", true)?,
         links: repo.config_bool("core.symlinks", true)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_ahead_is_not_ours() {
+        assert_eq!(no_server_s((5, 7), (5, 7)), (5, 7));
+        assert_eq!(no_server_s((5, 7), (9, 0)), (5, 7));
+        assert_eq!(no_server_s((9, 8), (9, 7)), (8, 7));
+    }
 }
