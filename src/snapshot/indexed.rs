@@ -25,7 +25,7 @@ impl Held {
 }
 
 /// What `index` has in the folder `prefix` (empty, or with a slash at its end), of which
-/// `range` are all entries below: in the order of the index, and a hash of the names.
+/// `range` are all entries below: in the order of the index, and a hash of path and names.
 pub(super) fn indexed<'i>(
     index: &'i State,
     prefix: &[u8],
@@ -33,7 +33,7 @@ pub(super) fn indexed<'i>(
 ) -> (Vec<(&'i [u8], Held)>, u64) {
     let entries = index.entries();
     let mut indexed: Vec<(&[u8], Held)> = Vec::with_capacity(range.len().min(64));
-    let mut hash = Hashing::default();
+    let mut hash = Hashing::of(prefix);
     let mut at = range.start;
     while at < range.end {
         let path = entries[at].path(index);

@@ -19,7 +19,7 @@ pub struct Listed {
     pub mtime: (i64, u32),
     /// When anything of it last changed, likewise.
     pub ctime: (i64, u32),
-    /// A hash of its names.
+    /// A hash of its path and names.
     pub names: u64,
 }
 
@@ -35,11 +35,18 @@ impl Listed {
     }
 }
 
-/// The hash of the names that the index has in a folder, in its order.
-#[derive(Default)]
+/// The hash of a folder's path and of the names that the index has in it, in its order.
 pub(super) struct Hashing(DefaultHasher);
 
 impl Hashing {
+    /// Of no names yet in the folder `path`: overlayfs may give an inode number to another
+    /// folder when it is mounted anew.
+    pub(super) fn of(path: &[u8]) -> Self {
+        let mut hashing = Hashing(DefaultHasher::new());
+        hashing.add(path, true);
+        hashing
+    }
+
     /// Adds the name of a folder, or of anything else.
     pub(super) fn add(&mut self, name: &[u8], is_folder: bool) {
         self.0.write(name);
@@ -68,7 +75,7 @@ impl<'f> Folders<'f> {
         }
     }
 
-    /// The open `folder` with these `names`, as it is now. `None` where the file system
+    /// The open `folder` with this hash of its `names`, as it is now. `None` where the file system
     /// is not known to keep the times of its folders.
     pub(super) fn look(&self, folder: BorrowedFd<'_>, names: u64) -> Option<Listed> {
         let device = self.device?;
@@ -143,7 +150,7 @@ mod tests {
     #[test]
     fn names_do_not_run_together() {
         let hash = |names: &[(&[u8], bool)]| {
-            let mut all = Hashing::default();
+            let mut all = Hashing::of(b"dir/");
             for (name, is_folder) in names {
                 all.add(name, *is_folder);
             }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 use git_harness::snapshot::cache::Cache;
 
-use crate::checkpoint_matrix::{base, check};
+use crate::checkpoint_matrix::{base, check, comes_back};
 use crate::common::{Repo, not_here};
 
 fn cache(repo: &Repo) -> Cache {
@@ -92,6 +92,21 @@ fn a_folder_with_more_than_tracked_names_is_read_each_time() {
     // Nothing in the folder has changed; what its names mean has.
     repo.remove(".gitignore");
     check(&repo);
+}
+
+#[test]
+fn what_may_have_changed_in_the_same_tick_is_not_remembered() {
+    let Some(repo) = settled() else { return };
+    repo.sh("touch -d tomorrow dir/sub").ok();
+    repo.save("");
+    assert_eq!(remembered(&repo), 1);
+    check(&repo);
+    let repo = many_modified();
+    repo.sh("touch -d tomorrow .git/index").ok();
+    repo.save("");
+    assert_eq!(cache(&repo).built, None);
+    // git itself would miss the edits now: it compares seconds, and trusts such an index.
+    comes_back(&repo);
 }
 
 #[test]
