@@ -8,21 +8,20 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use gix::ObjectId;
-use gix::bstr::{BStr, BString, ByteSlice};
-use gix::index::Entry;
-use gix::index::entry::{Flags, Mode};
+use gix::bstr::{BString, ByteSlice};
+use gix::index::entry::Mode;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::error::{Result, bail};
 use crate::snapshot::ignore::{Ignore, Ruler};
 use crate::snapshot::indexed::{Held, indexed};
+use crate::snapshot::judge::is_folder;
 use crate::snapshot::listed::{Folders, Listed};
 use crate::snapshot::listing::{Listing, Names};
-use crate::snapshot::nested;
 use crate::snapshot::recased::{Recased, Spellings};
 use crate::snapshot::root::{Root, is_absent, open_folder, stat_at};
-use crate::snapshot::stat::{FileKind, Stat, Trust};
+use crate::snapshot::stat::{Stat, Trust};
 use crate::snapshot::workers::{self, Queue};
 
 /// A path that was not captured, and why. Restoring leaves it alone.
@@ -105,10 +104,12 @@ struct Folder {
 
 /// What one thread works with.
 #[derive(Default)]
-struct Hands {
-    found: Scan,
+pub(super) struct Hands {
+    /// What it has found.
+    pub(super) found: Scan,
     listing: Listing,
-    ruler: Option<Ruler>,
+    /// The ignore rules, once they were asked for.
+    pub(super) ruler: Option<Ruler>,
 }
 
 /// An open folder whose names are compared.
@@ -336,161 +337,6 @@ impl Walk<'_> {
         }
         all_plain
     }
-
-    fn tracked(&self, local: &mut Scan, folder: BorrowedFd<'_>, position: usize, name: &BStr) {
-        let entry = &self.index.entries()[position];
-        let stat = match stat_at(folder, name) {
-            Ok(stat) => stat,
-            Err(e) if is_absent(e) => return self.absent(local, entry),
-            Err(e) => return local.skip(entry.path(self.index).to_owned(), e),
-        };
-        let path = || entry.path(self.index).to_owned();
-        if entry.mode == Mode::COMMIT && stat.kind == FileKind::Folder {
-            return self.submodule(local, entry);
-        }
-        let Some(mode) = stat.mode(Some(entry.mode), self.trust) else {
-            if stat.kind == FileKind::Special {
-                local.skipped.push(Skipped {
-                    path: path(),
-                    reason: "not a file, link or folder".to_owned(),
-                });
-            }
-            local.gone.push(path());
-            return;
-        };
-        let unchanged = mode == entry.mode
-            && entry.flags.stage_raw() == 0
-            && !entry.flags.contains(Flags::INTENT_TO_ADD)
-            && stat.matches(&entry.stat)
-            && !self.replaced.contains(&entry.id)
-            && !stat_is_racy(&stat, self.index_written);
-        if !unchanged {
-            local.candidates.push(Candidate {
-                path: path(),
-                entry: Some(position),
-                stat,
-                mode,
-            });
-        }
-    }
-
-    /// A tracked path that is not on disk: deleted, unless sparse checkout left it out.
-    fn absent(&self, local: &mut Scan, entry: &Entry) {
-        let left_out = entry.flags.contains(Flags::SKIP_WORKTREE) || entry.mode == Mode::DIR;
-        if !left_out {
-            local.gone.push(entry.path(self.index).to_owned());
-        }
-    }
-
-    fn submodule(&self, local: &mut Scan, entry: &Entry) {
-        let path = entry.path(self.index).to_owned();
-        match nested::commit_at(&self.root.join(path.as_bstr())) {
-            nested::Nested::Commit(id) => {
-                if id != entry.id || entry.flags.stage_raw() != 0 {
-                    local.commits.push((path.clone(), id));
-                }
-                local.submodules.push(path);
-            }
-            // Not initialised: git keeps the recorded commit.
-            nested::Nested::None => {}
-            nested::Nested::Unborn => local.skipped.push(Skipped {
-                path,
-                reason: "nested repository without a commit".to_owned(),
-            }),
-        }
-    }
-
-    /// A folder with a repository of its own that the index does not know.
-    /// False when its `.git` is no repository, so that it is a folder like any other.
-    fn nested(&self, local: &mut Scan, prefix: &BString) -> bool {
-        let path = BString::from(&prefix[..prefix.len() - 1]);
-        match nested::commit_at(&self.root.join(path.as_bstr())) {
-            nested::Nested::Commit(id) => {
-                local.submodules.push(path.clone());
-                local.commits.push((path, id));
-                true
-            }
-            nested::Nested::Unborn => {
-                local.skipped.push(Skipped {
-                    path: prefix.clone(),
-                    reason: "nested repository without a commit".to_owned(),
-                });
-                true
-            }
-            nested::Nested::None => false,
-        }
-    }
-
-    fn untracked(
-        &self,
-        hands: &mut Hands,
-        new_folders: &mut Vec<BString>,
-        folder: BorrowedFd<'_>,
-        path: BString,
-        kind: FileType,
-    ) {
-        let name = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
-        let is_folder = is_folder(folder, &path[name..], kind);
-        if self.own_folders.contains(&path) || self.is_ignored(hands, path.as_bstr(), is_folder) {
-            return;
-        }
-        let local = &mut hands.found;
-        if is_folder {
-            new_folders.push(path);
-            return;
-        }
-        match stat_at(folder, path[name..].as_bstr()) {
-            Ok(stat) => match stat.mode(None, self.trust) {
-                Some(mode) => local.candidates.push(Candidate {
-                    path,
-                    entry: None,
-                    stat,
-                    mode,
-                }),
-                None => local.skipped.push(Skipped {
-                    path,
-                    reason: "not a file, link or folder".to_owned(),
-                }),
-            },
-            // Gone between the listing and now.
-            Err(e) if is_absent(e) => {}
-            Err(e) => local.skip(path, e),
-        }
-    }
-
-    fn is_ignored(&self, hands: &mut Hands, path: &BStr, is_folder: bool) -> bool {
-        if hands.ruler.is_none() {
-            match self.ignore.ruler() {
-                Ok(ruler) => hands.ruler = Some(ruler),
-                Err(e) => {
-                    hands.found.skipped.push(Skipped {
-                        path: path.to_owned(),
-                        reason: format!("{e:#}"),
-                    });
-                    return true;
-                }
-            }
-        }
-        hands
-            .ruler
-            .as_mut()
-            .is_some_and(|ruler| ruler.is_ignored(path, is_folder))
-    }
-}
-
-/// Whether a listed name is a folder; some file systems leave the kind out.
-fn is_folder(parent: BorrowedFd<'_>, name: &[u8], kind: FileType) -> bool {
-    match kind {
-        FileType::Unknown => {
-            stat_at(parent, name.as_bstr()).is_ok_and(|s| s.kind == FileKind::Folder)
-        }
-        kind => kind == FileType::Directory,
-    }
-}
-
-/// git's rule for entries as young as the index: their times prove nothing.
-fn stat_is_racy(stat: &Stat, index_written: (i64, u32)) -> bool {
-    stat.mtime >= index_written
 }
 
 impl Scan {
@@ -504,7 +350,7 @@ impl Scan {
         self.listed.append(&mut other.listed);
     }
 
-    fn skip(&mut self, path: BString, error: Errno) {
+    pub(super) fn skip(&mut self, path: BString, error: Errno) {
         self.skipped.push(Skipped {
             path,
             reason: std::io::Error::from(error).to_string(),

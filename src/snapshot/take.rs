@@ -1,16 +1,14 @@
 //! Takes a snapshot: scan → blobs → tree, once, without turning back.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use gix::ObjectId;
 use gix::bstr::{BString, ByteSlice};
 use gix::index::Entry;
 use gix::index::entry::Mode;
 
-use crate::error::{Context, Result};
+use crate::error::Result;
 use crate::git::Repo;
 use crate::git::head::Head;
 use crate::snapshot::asked;
@@ -18,6 +16,7 @@ use crate::snapshot::attributes;
 use crate::snapshot::built::Basis;
 use crate::snapshot::cache::{Cache, Files};
 use crate::snapshot::capture::{self, Capturer};
+use crate::snapshot::clock;
 use crate::snapshot::dirty;
 use crate::snapshot::fresh;
 use crate::snapshot::gather::Gathered;
@@ -33,9 +32,8 @@ use crate::snapshot::root::Root;
 use crate::snapshot::scan::{Skipped, Walk};
 use crate::snapshot::sink::{Sink, Writing};
 use crate::snapshot::sqlite;
-use crate::snapshot::stat::{Stat, Trust};
+use crate::snapshot::stat::Trust;
 use crate::snapshot::tree::{Builder, Change};
-use crate::state::file;
 
 /// How often a scan is made again whose HEAD or index moved under it.
 const TRIES: usize = 3;
@@ -169,7 +167,7 @@ fn take_once(
     refuse::too_many(repo, index.state().entries().len())?;
     let clock = match request.writing {
         Writing::Nothing => None,
-        _ => Some(file_system_clock(repo)?),
+        _ => Some(clock::touch(repo)?),
     };
     let shared = repo.gix().clone().into_sync();
     let trust = trust(repo)?;
@@ -404,55 +402,6 @@ fn drop_indexed(index: &Index, changes: &mut Vec<Change>) {
     });
 }
 
-/// The file system's "now", by a file that is touched just now: a change that
-/// comes later cannot have an older time.
-pub(super) fn file_system_clock(repo: &Repo) -> Result<(i64, u32)> {
-    let path = repo.own_state().join("clock");
-    file::make_folder(&repo.own_state(), repo.sharing())?;
-    let touched = || -> std::io::Result<(i64, u32)> {
-        let clock = std::fs::OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(&path)?;
-        let now = rustix::fs::Timespec {
-            tv_sec: 0,
-            tv_nsec: rustix::fs::UTIME_NOW as _,
-        };
-        rustix::fs::futimens(
-            &clock,
-            &rustix::fs::Timestamps {
-                last_access: now,
-                last_modification: now,
-            },
-        )?;
-        let touched = Stat::of(&rustix::fs::fstat(&clock)?).mtime;
-        Ok(no_server_s(touched, since_epoch()))
-    };
-    touched()
-        .map_err(|e| file::explain(e, &path))
-        .with_context(|| format!("cannot write '{}'", path.display()))
-}
-
-/// The time `touched`, unless it is ahead of `ours`: then a server gave it, and what has
-/// just changed on a disk of this machine would look old beside it.
-fn no_server_s(touched: (i64, u32), ours: (i64, u32)) -> (i64, u32) {
-    match touched > ours {
-        // Longer than any tick of a clock.
-        true => (ours.0 - 1, ours.1),
-        false => touched,
-    }
-}
-
-fn since_epoch() -> (i64, u32) {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or((0, 0), |now| {
-        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-        (seconds, now.subsec_nanos())
-    })
-}
-
 /// Our git folders, where they lie in the worktree under another name than `.git`.
 pub(super) fn own_folders(repo: &Repo, root: &Root) -> Vec<BString> {
     [repo.git_dir(), repo.common_dir()]
@@ -472,16 +421,4 @@ pub(super) fn trust(repo: &Repo) -> Result<Trust> {
         executable_bit: repo.config_bool("core.fileMode", true)?,
         links: repo.config_bool("core.symlinks", true)?,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_that_is_ahead_is_not_ours() {
-        assert_eq!(no_server_s((5, 7), (5, 7)), (5, 7));
-        assert_eq!(no_server_s((5, 7), (9, 0)), (5, 7));
-        assert_eq!(no_server_s((9, 8), (9, 7)), (8, 7));
-    }
 }

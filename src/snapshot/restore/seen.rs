@@ -9,6 +9,7 @@ use gix::bstr::{BStr, ByteSlice};
 use crate::error::Result;
 use crate::git::Repo;
 use crate::snapshot::capture::{Capture, Capturer};
+use crate::snapshot::clock;
 use crate::snapshot::difference::Value;
 use crate::snapshot::restore::plan::{LeftAlone, Plan};
 use crate::snapshot::root::Root;
@@ -16,7 +17,7 @@ use crate::snapshot::scan::Candidate;
 use crate::snapshot::sink::{Sink, Writing};
 use crate::snapshot::sqlite;
 use crate::snapshot::stat::Stat;
-use crate::snapshot::take::{Snapshot, file_system_clock, trust};
+use crate::snapshot::take::{Snapshot, trust};
 
 /// A tick of the coarsest clock with which file systems in use stamp files, but for
 /// those of whole seconds.
@@ -69,7 +70,7 @@ pub fn look(
                 None => None,
             });
         }
-        let clock = file_system_clock(repo)?;
+        let clock = clock::touch(repo)?;
         let young = stats.iter().flatten().any(|stat| stat.is_racy(clock));
         if young && tries < 3 {
             // A file of this very tick could change again without showing it.
